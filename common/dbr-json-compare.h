@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dbr-json-compare: order and bounded equality of JSON values, for JSONPath and for sorting.
+ * Source: RFC 9535 section 2.3.5.2.2.
+ */
+#pragma once
+
+#include "dbr-json-doc.h"
+
+G_BEGIN_DECLS
+
+/* -1, 0 or 1; both must be numbers. By mathematical value, exact at any size. */
+int
+dbr_json_number_compare (DbrJson a, DbrJson b);
+/* -1, 0 or 1; both must be strings. By Unicode scalar values of the decoded texts. */
+int
+dbr_json_string_compare (DbrJson a, DbrJson b);
+/* dbr_json_equal() that takes one step of *steps_left (nullable: no bound) for each pair of values;
+ * FALSE when there are none left, then *steps_left is 0. */
+gboolean
+dbr_json_equal_within (DbrJson a, DbrJson b, guint *steps_left);
+
+G_END_DECLS

@@ -575,8 +575,9 @@ test_suite (void)
       n++;
       g_autoptr (DbrJsonDoc) doc = dbr_json_doc_new_from_data (text, (gssize) len, NULL, NULL);
       json_auto_t *theirs = json_loadb (text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-      if (theirs && !g_str_equal (verdict, "depth"))
-        g_assert_nonnull (doc);
+      /* jansson takes a NUL after a number for the end; it nests deeper than we do. */
+      if (theirs && name[0] != 'n' && !g_str_equal (verdict, "depth"))
+        g_assert_cmpstr (doc ? name : "", ==, name);
       /* A member's name with a NUL is beyond our C-string comparison here. */
       if (doc && theirs && !strstr (text, "\\u0000"))
         assert_as_jansson (dbr_json_doc_root (doc), theirs);

@@ -53,6 +53,7 @@ typedef struct
 {
   char *name;            /* NULL with from_object */
   DbrTemplate *value;    /* query, header; field text */
+  DbrJsonPath *when;     /* query: nullable condition */
   DbrJsonPath *from;     /* field: node; query: object of pairs */
   DbrJsonDoc *json;      /* field: fixed JSON */
   DbrJsonDoc *absent;    /* field: JSON when `from` selects nothing; NULL: leave out */

@@ -11,8 +11,9 @@
 
 #include <string.h>
 
-#define DBR_JSON_DEPTH_CAP 4096 /* no max_depth goes beyond: equality and composed output recurse \
-                                 */
+#define DBR_JSON_DEPTH_CAP \
+  4096 /* no max_depth goes beyond: equality and composed output recurse \
+        */
 
 typedef enum
 {
@@ -401,7 +402,10 @@ lex_end (DbrJsonLexer *self, DbrJsonTokenFunc emit, gpointer user_data)
   if (self->state == LEX_NUMBER && self->number >= NUM_ZERO)
     {
       self->state = lex_after_value (self);
-      if (!lex_emit (self, DBR_JSON_TOKEN_NUMBER, self->token_start, self->offset, emit, user_data))
+      /* Inside a container the text is cut off, and maybe the number too: it is no token. */
+      if (self->depth == 0
+          && !lex_emit (self, DBR_JSON_TOKEN_NUMBER, self->token_start, self->offset, emit,
+                        user_data))
         return FALSE;
     }
   if (self->state == LEX_DONE || self->state == LEX_GAP

@@ -211,6 +211,12 @@ dbr_json_lexer_is_inside (const DbrJsonLexer *self, guint64 *out_start)
   return self->state >= LEX_STRING && self->state <= LEX_LITERAL;
 }
 
+gboolean
+dbr_json_lexer_is_in_key (const DbrJsonLexer *self)
+{
+  return self->is_key && self->state >= LEX_STRING && self->state <= LEX_UTF8;
+}
+
 guint
 dbr_json_lexer_depth (const DbrJsonLexer *self)
 {

@@ -74,6 +74,9 @@ dbr_json_lexer_finish (DbrJsonLexer *self,
 /* TRUE when the fed bytes end inside a string, number or literal, which began at *out_start. */
 gboolean
 dbr_json_lexer_is_inside (const DbrJsonLexer *self, guint64 *out_start);
+/* TRUE when they end inside a member's name. */
+gboolean
+dbr_json_lexer_is_in_key (const DbrJsonLexer *self);
 guint
 dbr_json_lexer_depth (const DbrJsonLexer *self); /* containers open now */
 guint64

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dbr-xml: see the header. libxml2's own node values are copied into GLib's allocator at this
+ * border, so that nobody else ever has to remember which of the two frees a string.
+ */
+#include "config.h"
+
+#include "dbr-xml.h"
+#include <libxml/xmlmemory.h>
+#include <string.h>
+
+G_DEFINE_QUARK (dbr - catalogue - error - quark, dbr_catalogue_error)
+
+typedef xmlChar DbrXmlChar;
+static void
+free_xml_chars (DbrXmlChar *text)
+{
+  if (text)
+    xmlFree (text);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrXmlChar, free_xml_chars)
+
+static const char *
+node_file (const xmlNode *node)
+{
+  if (!node || !node->doc || !node->doc->URL)
+    return "catalogue";
+  return (const char *) node->doc->URL;
+}
+
+void
+dbr_xml_error (GError **error, DbrCatalogueError code, const xmlNode *node, const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree char *message = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, DBR_CATALOGUE_ERROR, code, "%s:%ld: %s", node_file (node),
+               node ? xmlGetLineNo (node) : 0L, message);
+}
+
+char *
+dbr_xml_attribute (const xmlNode *node, const char *name)
+{
+  g_autoptr (DbrXmlChar) value = xmlGetNoNsProp (node, (const xmlChar *) name);
+  return g_strdup ((const char *) value);
+}
+
+gboolean
+dbr_xml_is (const xmlNode *node, const char *name)
+{
+  return node && node->type == XML_ELEMENT_NODE && node->ns
+         && g_str_equal ((const char *) node->ns->href, DBR_XML_NAMESPACE)
+         && g_str_equal ((const char *) node->name, name);
+}
+
+static xmlNode *
+element_from (xmlNode *node)
+{
+  while (node && node->type != XML_ELEMENT_NODE)
+    node = node->next;
+  return node;
+}
+
+xmlNode *
+dbr_xml_first_element (const xmlNode *node)
+{
+  return element_from (node->children);
+}
+
+xmlNode *
+dbr_xml_next_element (const xmlNode *node)
+{
+  return element_from (node->next);
+}
+
+char *
+dbr_xml_text (const xmlNode *node)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  gboolean is_space = FALSE;
+  for (const xmlNode *child = node->children; child; child = child->next)
+    {
+      if (child->type != XML_TEXT_NODE && child->type != XML_CDATA_SECTION_NODE)
+        continue;
+      for (const char *c = (const char *) child->content; c && *c; c++)
+        {
+          if (strchr (" \t\r\n", *c))
+            {
+              is_space = TRUE;
+              continue;
+            }
+          if (is_space && text->len > 0)
+            g_string_append_c (text, ' ');
+          is_space = FALSE;
+          g_string_append_c (text, *c);
+        }
+    }
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* Damerau's distance would be nicer; two rows of Levenshtein's are enough to find a slip of the
+ * keys. */
+static guint
+edit_distance (const char *a, const char *b)
+{
+  enum
+  {
+    MAX_NAME = 63
+  };
+  guint row[MAX_NAME + 1];
+  gsize len_b = strlen (b);
+  if (len_b > MAX_NAME || strlen (a) > MAX_NAME)
+    return G_MAXUINT;
+  for (guint j = 0; j <= len_b; j++)
+    row[j] = j;
+  for (guint i = 1; a[i - 1]; i++)
+    {
+      guint diagonal = row[0];
+      row[0] = i;
+      for (guint j = 1; j <= len_b; j++)
+        {
+          guint above = row[j];
+          guint change = diagonal + (a[i - 1] != b[j - 1]);
+          row[j] = MIN (change, MIN (above, row[j - 1]) + 1);
+          diagonal = above;
+        }
+    }
+  return row[len_b];
+}
+
+static void
+refuse_name (
+    const xmlNode *node, const char *kind, const char *name, char **allowed, GError **error)
+{
+  const char *nearest = NULL;
+  guint best = G_MAXUINT;
+  for (guint i = 0; allowed[i]; i++)
+    {
+      guint distance = edit_distance (name, allowed[i]);
+      if (distance < best)
+        {
+          best = distance;
+          nearest = allowed[i];
+        }
+    }
+  const char *element = (const char *) node->name;
+  if (!nearest)
+    dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
+                   "<%s> has no %ss, but \"%s\" stands here: remove it", element, kind, name);
+  else if (best <= 2)
+    dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
+                   "<%s> has no %s \"%s\"; did you mean \"%s\"?", element, kind, name, nearest);
+  else
+    {
+      g_autofree char *list = g_strjoinv (", ", allowed);
+      dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
+                     "<%s> has no %s \"%s\"; allowed here: %s", element, kind, name, list);
+    }
+}
+
+static char **
+split_names (const char *names)
+{
+  return names && *names ? g_strsplit (names, " ", -1) : g_new0 (char *, 1);
+}
+
+gboolean
+dbr_xml_check (const xmlNode *node, const char *attributes, const char *children, GError **error)
+{
+  g_auto (GStrv) allowed_attributes = split_names (attributes);
+  for (const xmlAttr *attribute = node->properties; attribute; attribute = attribute->next)
+    {
+      const char *name = (const char *) attribute->name;
+      /* Attributes of other namespaces (xml:lang, a translator's marks) are nobody's business. */
+      if (attribute->ns || g_strv_contains ((const char *const *) allowed_attributes, name))
+        continue;
+      refuse_name (node, "attribute", name, allowed_attributes, error);
+      return FALSE;
+    }
+  g_auto (GStrv) allowed_children = split_names (children);
+  for (xmlNode *child = dbr_xml_first_element (node); child; child = dbr_xml_next_element (child))
+    {
+      const char *name = (const char *) child->name;
+      if (dbr_xml_is (child, name)
+          && g_strv_contains ((const char *const *) allowed_children, name))
+        continue;
+      if (!dbr_xml_is (child, name))
+        dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, child,
+                       "<%s> is not in the namespace \"%s\"", name, DBR_XML_NAMESPACE);
+      else
+        refuse_name (node, "child", name, allowed_children, error);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+gboolean
+dbr_xml_yes_no (const xmlNode *node, const char *name, gboolean *out_value, GError **error)
+{
+  g_autofree char *value = dbr_xml_attribute (node, name);
+  if (!value)
+    return TRUE;
+  if (!g_str_equal (value, "yes") && !g_str_equal (value, "no"))
+    {
+      dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
+                     "%s=\"%s\" of <%s>: expected \"yes\" or \"no\"", name, value,
+                     (const char *) node->name);
+      return FALSE;
+    }
+  *out_value = g_str_equal (value, "yes");
+  return TRUE;
+}
+
+gboolean
+dbr_xml_uint (
+    const xmlNode *node, const char *name, guint min, guint max, guint *out_value, GError **error)
+{
+  g_autofree char *value = dbr_xml_attribute (node, name);
+  if (!value)
+    return TRUE;
+  guint64 number = 0;
+  if (!g_ascii_string_to_unsigned (value, 10, min, max, &number, NULL))
+    {
+      dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
+                     "%s=\"%s\" of <%s>: expected a whole number from %u to %u", name, value,
+                     (const char *) node->name, min, max);
+      return FALSE;
+    }
+  *out_value = (guint) number;
+  return TRUE;
+}

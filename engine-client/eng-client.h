@@ -49,7 +49,8 @@ typedef enum
 /* How to obtain the bearer. All strings copied. */
 typedef struct
 {
-  const char *fixed_token;   /* nullable; then nothing below is used and a 401 is final */
+  const char *fixed_token;   /* nullable; then only `header` below is used and a 401 is final */
+  const char *fixed_token_name; /* nullable: the variable it came from, for messages */
   const char *path;          /* "/auth/token", relative to the base URL (not to the prefix) */
   const char *body;          /* JSON text to POST */
   const char *token_member;  /* "access_token" */
@@ -72,6 +73,7 @@ typedef struct
   const char *client_cert;   /* nullable, PEM */
   const char *client_key;    /* nullable, PEM */
   gboolean allow_plain_http_credentials; /* else none are sent over http:// to a host that isn't loopback */
+  const char *allow_plain_http_name; /* nullable: what allows them, for messages */
   const char *user_agent;    /* "drawbridge/0.1.0" */
   guint connect_timeout_ms;  /* 0: 5000 */
   guint max_in_flight;       /* 0: 64; more wait in a queue of 1024 */

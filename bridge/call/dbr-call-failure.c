@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dbr-call-failure: words for what went wrong, so that a model knows what it may do next.
+ *
+ * Three kinds are never mixed: nothing was sent; the backend answered with a failure; it was sent
+ * and nobody knows. See dbr-call-priv.h.
+ */
+#include "config.h"
+
+#include "call/dbr-call-priv.h"
+
+#include <string.h>
+
+#define DETAIL_MAX_BYTES 600u
+
+gboolean
+dbr_call_is_success (const DbrRequestDef *def, guint status)
+{
+  if (status >= 200 && status < 300)
+    return TRUE;
+  for (guint i = 0; def->accept && def->accept[i]; i++)
+    if (def->accept[i] == status)
+      return TRUE;
+  return FALSE;
+}
+
+/* ---- the backend's own words */
+
+static void
+append_location (GString *out, DbrJson location)
+{
+  gboolean first = TRUE;
+
+  for (DbrJson piece = dbr_json_first (location); dbr_json_exists (piece);
+       piece = dbr_json_next (piece))
+    {
+      g_autoptr (GString) scratch = g_string_new (NULL);
+      gsize len;
+      const char *text = dbr_json_string (piece, scratch, &len);
+      if (!first)
+        g_string_append_c (out, '.');
+      if (text)
+        g_string_append_len (out, text, (gssize) len);
+      else
+        dbr_json_append (piece, out);
+      first = FALSE;
+    }
+}
+
+/* FastAPI's list of {loc, msg}: one "where: what" each. */
+static gboolean
+append_problem (GString *out, DbrJson problem)
+{
+  g_autofree char *message = dbr_json_dup_string (dbr_json_get (problem, "msg"));
+
+  if (message == NULL)
+    return FALSE;
+  if (out->len)
+    g_string_append (out, "; ");
+  append_location (out, dbr_json_get (problem, "loc"));
+  g_string_append_printf (out, ": %s", message);
+  return TRUE;
+}
+
+static void
+append_detail_node (GString *out, DbrJson detail)
+{
+  g_autoptr (GString) scratch = g_string_new (NULL);
+  gsize len;
+
+  switch (dbr_json_type (detail))
+    {
+    case DBR_JSON_STRING:
+      {
+        const char *text = dbr_json_string (detail, scratch, &len);
+        g_string_append_len (out, text, (gssize) len);
+        return;
+      }
+    case DBR_JSON_ARRAY:
+      for (DbrJson problem = dbr_json_first (detail); dbr_json_exists (problem);
+           problem = dbr_json_next (problem))
+        if (!append_problem (out, problem))
+          dbr_json_append (problem, out);
+      return;
+    case DBR_JSON_OBJECT:
+      {
+        g_autofree char *reason = dbr_json_dup_string (dbr_json_get (detail, "reason"));
+        g_autofree char *cause = dbr_json_dup_string (dbr_json_get (detail, "orig_error"));
+        if (reason)
+          {
+            g_string_append_printf (out, "%s%s%s", reason, cause ? ": " : "", cause ? cause : "");
+            return;
+          }
+        dbr_json_append (detail, out);
+        return;
+      }
+    case DBR_JSON_NOTHING:
+    case DBR_JSON_NULL:
+    case DBR_JSON_BOOLEAN:
+    case DBR_JSON_NUMBER:
+    default:
+      dbr_json_append (detail, out);
+    }
+}
+
+static gboolean
+is_html (const EngResponse *response)
+{
+  return response->content_type && strstr (response->content_type, "html");
+}
+
+/* What the body says of the failure, short; "" when it says nothing. */
+static char *
+detail_of (DbrCall *self, const EngResponse *response)
+{
+  static const DbrJsonLimits limits = { 64, 100000, DBR_JSON_LAX_UTF8 };
+  const DbrJsonPath *path = self->catalogue->backend->error_detail;
+  g_autoptr (DbrJsonDoc) doc
+      = response->body ? dbr_json_doc_new (response->body, &limits, NULL) : NULL;
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_autoptr (GString) safe = g_string_new (NULL);
+
+  if (doc)
+    {
+      DbrJsonPathEnv env
+          = { dbr_json_doc_root (doc), dbr_json_doc_root (doc), self->now_us, NULL, NULL };
+      DbrJson detail = path ? dbr_json_path_first (path, &env) : DBR_JSON_NONE;
+      append_detail_node (out, dbr_json_exists (detail) ? detail : env.root);
+    }
+  else if (response->body && !is_html (response))
+    {
+      gsize len;
+      const char *data = g_bytes_get_data (response->body, &len);
+      g_string_append_len (out, data, (gssize) MIN (len, DETAIL_MAX_BYTES));
+    }
+  dbr_text_append_safe (safe, out->str, (gssize) MIN (out->len, 4 * DETAIL_MAX_BYTES),
+                        DBR_TEXT_ONE_LINE);
+  if (safe->len > DETAIL_MAX_BYTES)
+    {
+      g_string_truncate (safe, dbr_text_cut_length (safe->str, safe->len, DETAIL_MAX_BYTES));
+      g_string_append (safe, "...");
+    }
+  return g_string_free (g_steal_pointer (&safe), FALSE);
+}
+
+static const char *
+reason_phrase (guint status)
+{
+  static const struct
+  {
+    guint status;
+    const char *phrase;
+  } phrases[] = { { 400, "Bad Request" },
+                  { 401, "Unauthorized" },
+                  { 403, "Forbidden" },
+                  { 404, "Not Found" },
+                  { 405, "Method Not Allowed" },
+                  { 406, "Not Acceptable" },
+                  { 409, "Conflict" },
+                  { 412, "Precondition Failed" },
+                  { 413, "Content Too Large" },
+                  { 415, "Unsupported Media Type" },
+                  { 422, "Unprocessable Content" },
+                  { 429, "Too Many Requests" },
+                  { 500, "Internal Server Error" },
+                  { 502, "Bad Gateway" },
+                  { 503, "Service Unavailable" },
+                  { 504, "Gateway Timeout" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (phrases); i++)
+    if (phrases[i].status == status)
+      return phrases[i].phrase;
+  return NULL;
+}
+
+static char *
+describe_status (DbrCall *self, const EngResponse *response)
+{
+  const char *phrase = reason_phrase (response->status);
+  g_autofree char *detail = NULL;
+
+  if (response->status >= 300 && response->status < 400)
+    return g_strdup_printf ("%u, a redirect to %s, which is never followed: probably a sign-in "
+                            "page or a wrong base address",
+                            response->status,
+                            response->location_origin ? response->location_origin
+                                                      : "an unnamed place");
+  detail = detail_of (self, response);
+  if (is_html (response))
+    return g_strdup_printf (
+        "%u with an HTML page instead of an API answer: is that the address of the API?",
+        response->status);
+  return g_strdup_printf ("%u%s%s%s%s", response->status, phrase ? " " : "", phrase ? phrase : "",
+                          *detail ? ": " : "", detail);
+}
+
+char *
+dbr_call_describe_response (DbrCall *self, const EngResponse *response)
+{
+  if (response->error)
+    return g_strdup (response->error->message);
+  if (response->status >= 200 && response->status < 300)
+    return is_html (response)
+               ? g_strdup_printf (
+                   "%u with an HTML page instead of JSON: is that the address of the API?",
+                   response->status)
+               : g_strdup_printf ("%u with a body that is not JSON", response->status);
+  return describe_status (self, response);
+}
+
+/* ---- advice */
+
+static void
+append_template (GString *out, const DbrTemplate *template, DbrCall *self, DbrJson item)
+{
+  DbrJsonPathEnv env;
+  gboolean any;
+
+  g_string_append_c (out, '\n');
+  dbr_template_append (template, dbr_call_env (self, item, &env), 0, out, &any, NULL);
+}
+
+static void
+append_advice (GString *out, DbrStep *step, const DbrPart *part, guint status)
+{
+  const DbrBackendDef *backend = step->call->catalogue->backend;
+
+  for (guint i = 0; i < step->def->advice->len; i++)
+    {
+      const DbrAdvice *advice = g_ptr_array_index (step->def->advice, i);
+      if (advice->status == status)
+        append_template (out, advice->advice, step->call, part->item);
+    }
+  if (status == 401 && backend->sign_in && backend->sign_in->token_env)
+    g_string_append_printf (out, "\nThe credentials were not accepted (%s).",
+                            dbr_backend_credentials (step->call->backend));
+  if (status == 403)
+    g_string_append (out, "\nThe account that this server uses may not do that.");
+}
+
+static gboolean
+is_write (const DbrStep *step)
+{
+  return step->def->access != DBR_ACCESS_READ;
+}
+
+static void
+append_unknown_outcome (GString *out, DbrStep *step, const DbrPart *part)
+{
+  g_string_append_printf (out,
+                          "Outcome unknown: %s was sent, but no whole answer came (%s). It may "
+                          "have been carried out. Do not repeat it before you have looked.",
+                          part->url, part->error);
+  if (step->def->unknown)
+    append_template (out, step->def->unknown, step->call, part->item);
+}
+
+static const char *
+try_text (int code)
+{
+  switch (code)
+    {
+    case ENG_ERROR_RESOLVE:
+    case ENG_ERROR_CONNECT:
+      return "\nIs it running, and is that its address? The next call tries again by itself.";
+    case ENG_ERROR_TIMEOUT:
+      return "\nA narrower request may be quicker; the next call tries again by itself.";
+    default:
+      return "";
+    }
+}
+
+char *
+dbr_call_failure_text (DbrStep *step, const DbrPart *part, const EngResponse *response)
+{
+  const DbrBackendDef *backend = step->call->catalogue->backend;
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  if (response->error == NULL)
+    {
+      g_string_append_printf (out, "%s answered %s", part->url, part->error);
+      append_advice (out, step, part, response->status);
+    }
+  else if (is_write (step) && response->sent != ENG_NOT_SENT)
+    append_unknown_outcome (out, step, part);
+  else
+    {
+      g_string_append_printf (out, "%s%s: %s",
+                              response->sent == ENG_NOT_SENT ? "Nothing was sent to "
+                                                             : "No answer from ",
+                              part->url, part->error);
+      g_string_append (out, try_text (response->error->code));
+      if (backend->url_env
+          && (response->error->code == ENG_ERROR_RESOLVE
+              || response->error->code == ENG_ERROR_CONNECT))
+        g_string_append_printf (out, " Its address comes from %s.", backend->url_env);
+    }
+  return g_string_free (g_steal_pointer (&out), FALSE);
+}

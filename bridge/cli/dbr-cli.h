@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dbr-cli: the subcommands, one file each, and what they share: finding the installed parts,
+ * opening a tool host. */
+#pragma once
+
+#include "call/dbr-host.h"
+
+G_BEGIN_DECLS
+
+/* Exit statuses of every command. */
+enum
+{
+  DBR_EXIT_OK = 0,
+  DBR_EXIT_FAILED = 1, /* the tool's answer is an error */
+  DBR_EXIT_USAGE = 2,  /* wrong command line, catalogue or configuration */
+  DBR_EXIT_IO = 3,
+};
+
+/* argv[0] is the subcommand's name. */
+int
+dbr_cli_mcp (int argc, char **argv);
+int
+dbr_cli_call (int argc, char **argv);
+int
+dbr_cli_tools (int argc, char **argv);
+int
+dbr_cli_catalogue (int argc, char **argv);
+
+/* ---- dbr-install.c: where the program's parts are, from the build tree or installed, wherever
+ * that was moved to. */
+/* The folder with the shipped catalogues; "" when none is found (transfer full). */
+char *
+dbr_install_schema_dir (void);
+/* The HTTP module's file (transfer full). */
+char *
+dbr_install_module (void);
+/* The names of the shipped catalogues, sorted (transfer full). */
+char **
+dbr_install_catalogues (void);
+
+/* ---- dbr-open.c */
+typedef struct
+{
+  char *backend;   /* a shipped catalogue's name */
+  char *catalogue; /* or a file of the user's own */
+  char **allow_env;
+  char *scope;
+  gboolean hide_gated;
+  double timeout_s;
+  gboolean assume_yes;
+  gboolean json_output;
+} DbrOpenOptions;
+void
+dbr_open_options_clear (DbrOpenOptions *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DbrOpenOptions, dbr_open_options_clear)
+/* The command-line options that fill it (static table over @self, ends with {NULL}); (transfer
+ * full). */
+GOptionEntry *
+dbr_open_entries (DbrOpenOptions *self, gboolean for_call);
+/* Loads one catalogue and makes a host of it. Prints nothing. Errors: DBR_CATALOGUE_ERROR. */
+DbrToolHost *
+dbr_open (const DbrOpenOptions *options, GError **error);
+/* The shipped catalogue that has the tool. Errors: DBR_CATALOGUE_ERROR_REFERENCE when none or
+ * several have it (they are named). */
+char *
+dbr_open_find_backend (const char *tool, GError **error);
+
+/* Prints "drawbridge: MESSAGE" to standard error and gives DBR_EXIT_USAGE. */
+int
+dbr_cli_complain (const GError *error);
+
+G_END_DECLS

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "dbr-nearest.h"
 #include "dbr-xml.h"
 #include <libxml/xmlmemory.h>
 #include <string.h>
@@ -99,56 +100,16 @@ dbr_xml_text (const xmlNode *node)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-/* Damerau's distance would be nicer; two rows of Levenshtein's are enough to find a slip of the
- * keys. */
-static guint
-edit_distance (const char *a, const char *b)
-{
-  enum
-  {
-    MAX_NAME = 63
-  };
-  guint row[MAX_NAME + 1];
-  gsize len_b = strlen (b);
-  if (len_b > MAX_NAME || strlen (a) > MAX_NAME)
-    return G_MAXUINT;
-  for (guint j = 0; j <= len_b; j++)
-    row[j] = j;
-  for (guint i = 1; a[i - 1]; i++)
-    {
-      guint diagonal = row[0];
-      row[0] = i;
-      for (guint j = 1; j <= len_b; j++)
-        {
-          guint above = row[j];
-          guint change = diagonal + (a[i - 1] != b[j - 1]);
-          row[j] = MIN (change, MIN (above, row[j - 1]) + 1);
-          diagonal = above;
-        }
-    }
-  return row[len_b];
-}
-
 static void
 refuse_name (
     const xmlNode *node, const char *kind, const char *name, char **allowed, GError **error)
 {
-  const char *nearest = NULL;
-  guint best = G_MAXUINT;
-  for (guint i = 0; allowed[i]; i++)
-    {
-      guint distance = edit_distance (name, allowed[i]);
-      if (distance < best)
-        {
-          best = distance;
-          nearest = allowed[i];
-        }
-    }
+  const char *nearest = dbr_nearest (name, (const char *const *) allowed);
   const char *element = (const char *) node->name;
-  if (!nearest)
+  if (!allowed[0])
     dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
                    "<%s> has no %ss, but \"%s\" stands here: remove it", element, kind, name);
-  else if (best <= 2)
+  else if (nearest)
     dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
                    "<%s> has no %s \"%s\"; did you mean \"%s\"?", element, kind, name, nearest);
   else

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dbr-template: evaluation. Most placeholders are one string member of the current item: these are
+ * looked up and copied without the general evaluator, and nothing is allocated for them.
+ */
+#include "config.h"
+
+#include "dbr-template-priv.h"
+#include <string.h>
+
+G_DEFINE_QUARK (dbr - template - error - quark, dbr_template_error)
+
+/* Where a value goes: raw for requests, made safe for answers. */
+typedef struct
+{
+  GString *out;
+  gboolean is_safe;
+  guint indent;
+} Sink;
+
+/* One thread, and no placeholder is evaluated inside another: one set of buffers serves all. */
+static DbrFormatState *
+shared_state (void)
+{
+  static DbrFormatState *state = NULL;
+  if (!state)
+    state = dbr_format_state_new ();
+  return state;
+}
+
+/* ------------------------------------------------------------------------------------ evaluation
+ */
+
+static DbrJson
+look_up (const TemplateMembers *members, const DbrJsonPathEnv *env)
+{
+  DbrJson node = members->from_current ? env->current : env->root;
+  for (guint i = 0; i < members->n_names; i++)
+    node = dbr_json_get_n (node, members->names[i].name, members->names[i].len);
+  return node;
+}
+
+static gboolean
+budget_error (const TemplateSource *source, GError **error)
+{
+  g_set_error (error, DBR_TEMPLATE_ERROR, DBR_TEMPLATE_ERROR_BUDGET,
+               "{%s} needed more steps than one answer may take", source->text);
+  return FALSE;
+}
+
+/* Puts the nodes of a source into the state's items; those of computed values are held by it. */
+static gboolean
+select_nodes (const TemplateSource *source,
+              const DbrJsonPathEnv *env,
+              DbrFormatState *state,
+              GError **error)
+{
+  if (!source->path)
+    {
+      dbr_format_state_add_text (state, source->text, strlen (source->text));
+      return TRUE;
+    }
+  if (source->members.is_simple)
+    {
+      DbrJson node = look_up (&source->members, env);
+      if (dbr_json_exists (node))
+        dbr_format_state_add_node (state, node);
+      return TRUE;
+    }
+  g_auto (DbrNodeList) list;
+  dbr_node_list_init (&list);
+  if (!dbr_json_path_select (source->path, env, &list, NULL))
+    return budget_error (source, error);
+  for (guint i = 0; i < dbr_node_list_size (&list); i++)
+    dbr_format_state_add_node (state, dbr_node_list_get (&list, i));
+  for (guint i = 0; list.docs && i < list.docs->len; i++)
+    g_ptr_array_add (state->docs, dbr_json_doc_ref (g_ptr_array_index (list.docs, i)));
+  return TRUE;
+}
+
+static const DbrFormat *
+format_at (const TemplateSource *source, guint i)
+{
+  return &g_array_index (source->formats, DbrFormat, i);
+}
+
+/* No nodes and `count`: 0, if what was asked about is there at all. */
+static gboolean
+counts_to_zero (const TemplateSource *source, const DbrJsonPathEnv *env)
+{
+  if (!source->path || dbr_json_path_is_singular (source->path) || !source->formats
+      || format_at (source, 0)->kind != DBR_FORMAT_COUNT)
+    return FALSE;
+  const char *const *roots = dbr_json_path_roots (source->path);
+  if (source->text[0] != '$' || !roots || !roots[0] || strchr (roots[0], '.')
+      || strchr (roots[0], '*'))
+    return TRUE;
+  return dbr_json_exists (dbr_json_get (env->root, roots[0]));
+}
+
+/* Formats for which null and "" are values. */
+static gboolean
+takes_empty (const TemplateSource *source)
+{
+  if (!source->formats)
+    return FALSE;
+  DbrFormatKind kind = format_at (source, 0)->kind;
+  return kind == DBR_FORMAT_JSON || kind == DBR_FORMAT_COUNT || kind == DBR_FORMAT_TALLY;
+}
+
+/* Evaluates one source into the state. *out_present: it printed something. */
+static gboolean
+evaluate_source (const TemplateSource *source,
+                 const DbrJsonPathEnv *env,
+                 DbrFormatState *state,
+                 gboolean *out_present,
+                 GError **error)
+{
+  dbr_format_state_reset (state, env->now_us);
+  *out_present = FALSE;
+  if (!select_nodes (source, env, state, error))
+    return FALSE;
+  if (state->items->len == 0 ? !counts_to_zero (source, env)
+                             : !takes_empty (source) && dbr_format_state_is_empty (state))
+    return TRUE;
+  for (guint i = 0; source->formats && i < source->formats->len; i++)
+    dbr_format_apply (format_at (source, i), state);
+  *out_present = !dbr_format_state_is_empty (state);
+  return TRUE;
+}
+
+/* ----------------------------------------------------------------------------------------- output
+ */
+
+static guint
+count_lines (const char *text, gsize len)
+{
+  guint n = 1;
+  for (gsize i = 0; i < len; i++)
+    n += text[i] == '\n';
+  return n;
+}
+
+/* Lines of a text, the first where the template stands, the others at the line's own indent. */
+static void
+put_lines (const Sink *sink, const char *text, gsize len, guint max_lines)
+{
+  g_autoptr (GString) safe = g_string_sized_new (len + 16);
+  dbr_text_append_safe (safe, text, (gssize) len, DBR_TEXT_LINES);
+  while (safe->len > 0 && safe->str[safe->len - 1] == '\n')
+    g_string_truncate (safe, safe->len - 1);
+  const char *p = safe->str;
+  const char *end = safe->str + safe->len;
+  for (guint line = 0;; line++)
+    {
+      if (max_lines > 0 && line == max_lines)
+        {
+          guint left = count_lines (p, (gsize) (end - p));
+          g_string_append_printf (sink->out, "(%u more %s)", left, left == 1 ? "line" : "lines");
+          return;
+        }
+      const char *stop = memchr (p, '\n', (gsize) (end - p));
+      g_string_append_len (sink->out, p, (stop ? stop : end) - p);
+      if (!stop)
+        return;
+      p = stop + 1;
+      g_string_append_printf (sink->out, "\n%*s", (int) sink->indent, "");
+    }
+}
+
+/* The one place where a backend's text enters an answer. */
+static void
+put_text (const Sink *sink, const char *text, gsize len, gboolean is_lines, guint max_lines)
+{
+  if (!sink->is_safe)
+    g_string_append_len (sink->out, text, (gssize) len);
+  else if (is_lines)
+    put_lines (sink, text, len, max_lines);
+  else
+    {
+      while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+        len--;
+      dbr_text_append_safe (sink->out, text, (gssize) len, DBR_TEXT_ONE_LINE);
+    }
+}
+
+static void
+put_state (const Sink *sink, DbrFormatState *state)
+{
+  if (state->items->len == 1 && state->more == 0)
+    {
+      gsize len = 0;
+      const char *text = dbr_format_state_text (state, 0, &len);
+      put_text (sink, text, len, state->is_lines, state->max_lines);
+      return;
+    }
+  GString *joined = state->work;
+  g_string_truncate (joined, 0);
+  dbr_format_state_join (state, joined);
+  put_text (sink, joined->str, joined->len, state->is_lines, state->max_lines);
+}
+
+/* One member without formats, present: the way that nearly all values take. */
+static gboolean
+put_simple (const TemplateSource *source, const DbrJsonPathEnv *env, const Sink *sink)
+{
+  if (!source->members.is_simple || source->formats)
+    return FALSE;
+  DbrJson node = look_up (&source->members, env);
+  DbrJsonType type = dbr_json_type (node);
+  gsize len = 0;
+  const char *text = NULL;
+  if (type == DBR_JSON_STRING)
+    text = dbr_json_string (node, shared_state ()->scratch, &len);
+  else if (type == DBR_JSON_NUMBER || type == DBR_JSON_BOOLEAN)
+    text = dbr_json_raw (node, &len);
+  if (!text || len == 0)
+    return FALSE;
+  put_text (sink, text, len, FALSE, 0);
+  return TRUE;
+}
+
+static gboolean
+put_placeholder (const TemplatePart *part,
+                 const DbrJsonPathEnv *env,
+                 const Sink *sink,
+                 gboolean *out_present,
+                 GError **error)
+{
+  *out_present = TRUE;
+  for (guint i = 0; i < part->sources->len; i++)
+    {
+      const TemplateSource *source = g_ptr_array_index (part->sources, i);
+      if (put_simple (source, env, sink))
+        return TRUE;
+      DbrFormatState *state = shared_state ();
+      gboolean is_present = FALSE;
+      if (!evaluate_source (source, env, state, &is_present, error))
+        return FALSE;
+      if (is_present)
+        put_state (sink, state);
+      dbr_format_state_reset (state, 0);
+      if (is_present)
+        return TRUE;
+    }
+  *out_present = FALSE;
+  return TRUE;
+}
+
+typedef struct
+{
+  gboolean any; /* a placeholder had a value, or there is none */
+  gboolean all; /* every placeholder outside of pieces had one */
+} Presence;
+
+static gboolean
+put_parts (const DbrTemplate *self,
+           const DbrJsonPathEnv *env,
+           const Sink *sink,
+           Presence *out_presence,
+           GError **error)
+{
+  guint piece = 0;
+  gsize piece_from = 0;
+  gboolean is_piece_dropped = FALSE;
+  gboolean any = FALSE, all = TRUE, has_placeholder = FALSE;
+  for (guint i = 0; i < self->parts->len; i++)
+    {
+      const TemplatePart *part = &g_array_index (self->parts, TemplatePart, i);
+      if (part->piece != piece)
+        {
+          piece = part->piece;
+          piece_from = sink->out->len;
+          is_piece_dropped = FALSE;
+        }
+      has_placeholder |= part->sources != NULL;
+      if (is_piece_dropped)
+        continue;
+      gboolean is_present = FALSE;
+      if (!part->sources)
+        g_string_append_len (sink->out, part->text, (gssize) part->len);
+      else if (!put_placeholder (part, env, sink, &is_present, error))
+        return FALSE;
+      else if (is_present)
+        any = TRUE;
+      else if (piece == 0)
+        all = FALSE;
+      else
+        {
+          g_string_truncate (sink->out, piece_from);
+          is_piece_dropped = TRUE;
+        }
+    }
+  out_presence->any = any || !has_placeholder;
+  out_presence->all = all;
+  return TRUE;
+}
+
+/* ----------------------------------------------------------------------------------------- public
+ */
+
+const char *
+dbr_template_text (const DbrTemplate *self)
+{
+  return self->text;
+}
+
+const char *const *
+dbr_template_parameters (const DbrTemplate *self)
+{
+  return (const char *const *) self->parameters;
+}
+
+const char *const *
+dbr_template_roots (const DbrTemplate *self)
+{
+  return (const char *const *) self->roots;
+}
+
+gboolean
+dbr_template_is_literal (const DbrTemplate *self)
+{
+  return self->is_literal;
+}
+
+guint
+dbr_template_n_parts (const DbrTemplate *self)
+{
+  return self->parts->len;
+}
+
+static const TemplatePart *
+part_at (const DbrTemplate *self, guint i)
+{
+  g_assert (i < self->parts->len);
+  return &g_array_index (self->parts, TemplatePart, i);
+}
+
+const char *
+dbr_template_literal (const DbrTemplate *self, guint i)
+{
+  return part_at (self, i)->sources ? NULL : part_at (self, i)->text;
+}
+
+const char *
+dbr_template_source (const DbrTemplate *self, guint i)
+{
+  return part_at (self, i)->sources ? part_at (self, i)->text : NULL;
+}
+
+gboolean
+dbr_template_value (const DbrTemplate *self,
+                    guint i,
+                    const DbrJsonPathEnv *env,
+                    GString *out,
+                    gboolean *out_present,
+                    GError **error)
+{
+  Sink sink = { out, FALSE, 0 };
+  g_assert (part_at (self, i)->sources);
+  return put_placeholder (part_at (self, i), env, &sink, out_present, error);
+}
+
+gboolean
+dbr_template_expand (const DbrTemplate *self,
+                     const DbrJsonPathEnv *env,
+                     GString *out,
+                     gboolean *out_present,
+                     GError **error)
+{
+  Sink sink = { out, FALSE, 0 };
+  Presence presence = { FALSE, FALSE };
+  gboolean is_good = put_parts (self, env, &sink, &presence, error);
+  if (out_present)
+    *out_present = presence.all;
+  return is_good;
+}
+
+gboolean
+dbr_template_append (const DbrTemplate *self,
+                     const DbrJsonPathEnv *env,
+                     guint indent,
+                     GString *out,
+                     gboolean *out_any,
+                     GError **error)
+{
+  Sink sink = { out, TRUE, indent };
+  Presence presence = { FALSE, FALSE };
+  gboolean is_good = put_parts (self, env, &sink, &presence, error);
+  if (out_any)
+    *out_any = presence.any;
+  return is_good;
+}
+
+gboolean
+dbr_template_nodes (const DbrTemplate *self,
+                    const DbrJsonPathEnv *env,
+                    gboolean *out_bare,
+                    DbrNodeList *out,
+                    GError **error)
+{
+  *out_bare = FALSE;
+  const TemplatePart *part = self->parts->len == 1 ? part_at (self, 0) : NULL;
+  if (!part || !part->sources || part->piece)
+    return TRUE;
+  for (guint i = 0; i < part->sources->len; i++)
+    {
+      const TemplateSource *source = g_ptr_array_index (part->sources, i);
+      if (!source->path || source->formats)
+        return TRUE;
+    }
+  *out_bare = TRUE;
+  for (guint i = 0; i < part->sources->len; i++)
+    {
+      const TemplateSource *source = g_ptr_array_index (part->sources, i);
+      guint before = dbr_node_list_size (out);
+      if (!dbr_json_path_select (source->path, env, out, NULL))
+        return budget_error (source, error);
+      for (guint n = before; n < dbr_node_list_size (out); n++)
+        {
+          DbrJson node = dbr_node_list_get (out, n);
+          if (dbr_json_type (node) != DBR_JSON_NULL && !dbr_json_string_equals (node, ""))
+            return TRUE;
+        }
+      g_array_set_size (out->nodes, before);
+    }
+  return TRUE;
+}

@@ -107,16 +107,13 @@ sign_of (const Decimal *d)
 }
 
 int
-dbr_json_number_compare (DbrJson a, DbrJson b)
+dbr_json_number_text_compare (const char *a, gsize a_len, const char *b, gsize b_len)
 {
   Decimal x;
   Decimal y;
-  gsize len;
-  const char *text = dbr_json_raw (a, &len);
-  read_decimal (text, len, &x);
-  text = dbr_json_raw (b, &len);
-  read_decimal (text, len, &y);
 
+  read_decimal (a, a_len, &x);
+  read_decimal (b, b_len, &y);
   int sign = sign_of (&x);
   if (sign != sign_of (&y))
     return sign < sign_of (&y) ? -1 : 1;
@@ -125,6 +122,16 @@ dbr_json_number_compare (DbrJson a, DbrJson b)
   if (x.magnitude != y.magnitude)
     return x.magnitude < y.magnitude ? -sign : sign;
   return sign * compare_digits (&x, &y);
+}
+
+int
+dbr_json_number_compare (DbrJson a, DbrJson b)
+{
+  gsize a_len;
+  gsize b_len;
+  const char *a_text = dbr_json_raw (a, &a_len);
+  const char *b_text = dbr_json_raw (b, &b_len);
+  return dbr_json_number_text_compare (a_text, a_len, b_text, b_len);
 }
 
 gboolean

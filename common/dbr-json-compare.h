@@ -12,6 +12,9 @@ G_BEGIN_DECLS
 /* -1, 0 or 1; both must be numbers. By mathematical value, exact at any size. */
 int
 dbr_json_number_compare (DbrJson a, DbrJson b);
+/* The same of two texts in JSON's grammar of numbers. */
+int
+dbr_json_number_text_compare (const char *a, gsize a_len, const char *b, gsize b_len);
 /* -1, 0 or 1; both must be strings. By Unicode scalar values of the decoded texts. */
 int
 dbr_json_string_compare (DbrJson a, DbrJson b);

@@ -141,7 +141,8 @@ read_row (DbrLoader *loader, const xmlNode *node, DbrBackendDef *backend, gboole
   g_autoptr (GError) error = NULL;
   if (!path || is < 0)
     return;
-  if (method && strspn (method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen (method))
+  if (method
+      && (!*method || strspn (method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen (method)))
     {
       dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_GRAMMAR, dbr_node_line (node),
                           _ ("method=\"%s\" of <access> isn't a method; write it in capitals"),
@@ -195,11 +196,6 @@ read_paging (DbrLoader *loader, const xmlNode *node, DbrBackendDef *backend)
   backend->paging_offset = dbr_loader_need (loader, node, "offset");
   backend->paging_total = dbr_xml_attribute (node, "total");
   dbr_loader_uint (loader, node, "max", range, &backend->paging_max);
-  g_autoptr (DbrJsonPath) total = dbr_loader_path (loader, node, "total", DBR_JSON_PATH_RFC);
-  if (total && !dbr_json_path_is_singular (total))
-    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
-                        _ ("total=\"%s\" of <paging> may select several values; name one number"),
-                        backend->paging_total);
 }
 
 static void

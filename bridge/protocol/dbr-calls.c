@@ -226,13 +226,15 @@ on_asked (gpointer user_data, DbrAskOutcome outcome)
   host->answered (host, call->handle, outcome);
 }
 
-/* The host's own progress goes on from here, so that waiting moves it by less than any real step.
- */
+/* Less than any real step, for the host's own progress goes on from here; exact in binary, so it
+ * prints short. */
+#define WAITING_STEP (1.0 / 1024)
+
 static void
 on_waiting (gpointer user_data, guint waited_ms, guint limit_ms)
 {
   Call *call = user_data;
-  const double next = call->has_progress ? call->last_progress + 0.0001 : 0.0001;
+  const double next = (call->has_progress ? call->last_progress : 0) + WAITING_STEP;
   g_autofree char *text = g_strdup_printf ("Waiting for the user's answer (%u of %u s)",
                                            waited_ms / 1000, limit_ms / 1000);
 

@@ -157,12 +157,15 @@ set_too_long (const DbrFramer *self, GError **error)
                self->max_line_bytes);
 }
 
+/* @line is not empty. */
 static DbrFrameStatus
 check_line (
     const DbrFramer *self, const char *line, gsize n_bytes, GBytes **out_line, GError **error)
 {
   gsize at;
 
+  if (line[n_bytes - 1] == '\r')
+    n_bytes--;
   if (n_bytes > self->max_line_bytes)
     {
       set_too_long (self, error);
@@ -229,7 +232,7 @@ dbr_framer_take (DbrFramer *self, GBytes **out_line, GError **error)
           drop_until (self, self->start + n_bytes + 1);
           continue;
         }
-      status = check_line (self, line, n_bytes - (lf[-1] == '\r'), out_line, error);
+      status = check_line (self, line, n_bytes, out_line, error);
       drop_until (self, self->start + n_bytes + 1);
       return status;
     }

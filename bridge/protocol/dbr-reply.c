@@ -10,6 +10,8 @@
 #include "dbr-message.h"
 #include "dbr-text.h"
 
+#include <math.h>
+
 /* How long a client may keep the list: it is fixed for a process, but flags may differ after a
  * restart. */
 #define LIST_TTL_MS 60000
@@ -70,7 +72,7 @@ append_double (GString *out, double value)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
 
-  if (value == (double) (gint64) value)
+  if (fabs (value) < 1e15 && value == (double) (gint64) value)
     g_string_append_printf (out, "%" G_GINT64_FORMAT, (gint64) value);
   else
     g_string_append (out, g_ascii_dtostr (text, sizeof text, value));

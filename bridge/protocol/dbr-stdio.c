@@ -27,7 +27,6 @@ typedef struct
   guint input_source; /* 0: not reading now */
   guint signal_source;
   guint drain_timer;
-  gboolean is_taking; /* inside take_lines(): it is not entered twice */
   gboolean has_ended; /* input has ended and every line was taken */
   int status;
 } Stdio;
@@ -57,7 +56,7 @@ finish_if_done (Stdio *self)
 {
   if (self->has_ended && dbr_server_in_flight (self->server) == 0
       && dbr_output_queued_bytes (self->output) == 0)
-    finish (self, DBR_STDIO_EXIT_END);
+    finish (self, self->status);
 }
 
 static gboolean
@@ -75,12 +74,12 @@ on_drain_limit (gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
+/* The last line was taken. */
 static void
 end_input (Stdio *self)
 {
   self->has_ended = TRUE;
   dbr_server_end_of_input (self->server);
-  self->drain_timer = g_timeout_add (self->drain_ms, on_drain_limit, self);
   finish_if_done (self);
 }
 
@@ -115,6 +114,14 @@ take_lines (Stdio *self)
   return FALSE;
 }
 
+/* From here on nothing more comes. The limit counts from now, even if a stalled reader keeps lines
+ * in the framer. */
+static void
+start_drain (Stdio *self)
+{
+  self->drain_timer = g_timeout_add (self->drain_ms, on_drain_limit, self);
+}
+
 static gboolean
 on_readable (gint fd, GIOCondition condition, gpointer user_data)
 {
@@ -127,27 +134,29 @@ on_readable (gint fd, GIOCondition condition, gpointer user_data)
   if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK))
     return G_SOURCE_CONTINUE;
   if (n < 0)
-    {
-      /* EIO and the like: nothing more will come. What was read is still answered. */
-      self->status = DBR_STDIO_EXIT_IO;
-    }
+    self->status = DBR_STDIO_EXIT_IO; /* what was read is still answered */
+  if (n <= 0)
+    start_drain (self);
   dbr_framer_filled (self->framer, n > 0 ? (gsize) n : 0);
+  if (take_lines (self))
+    return G_SOURCE_CONTINUE;
   self->input_source = 0;
-  read_on (self);
   return G_SOURCE_REMOVE;
 }
 
-/* Takes what is there and waits for more, unless that must not be. */
+static void
+watch_input (Stdio *self)
+{
+  self->input_source
+      = g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, self);
+}
+
+/* The reader has caught up: what the framer still holds comes first. */
 static void
 read_on (Stdio *self)
 {
-  if (self->has_ended || self->is_taking || self->input_source != 0)
-    return;
-  self->is_taking = TRUE;
-  if (take_lines (self))
-    self->input_source
-        = g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, self);
-  self->is_taking = FALSE;
+  if (!self->has_ended && self->input_source == 0 && take_lines (self))
+    watch_input (self);
 }
 
 /* ---------------------------------------------------------------------------- output */
@@ -252,12 +261,18 @@ unwatch_signals (Stdio *self)
 
 /* ------------------------------------------------------------------------------ serve */
 
-/* Puts the real standard output aside; whatever prints to 1 from now on reaches standard error. */
+/* Puts the real standard output aside; whatever prints to 1 from now on reaches standard error. A
+ * closed standard descriptor would be given to the next file that is opened. */
 static int
 take_stdout (void)
 {
-  const int fd = fcntl (STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int fd;
 
+  if (fcntl (STDIN_FILENO, F_GETFD) < 0 || fcntl (STDOUT_FILENO, F_GETFD) < 0)
+    return -1;
+  if (fcntl (STDERR_FILENO, F_GETFD) < 0 && open ("/dev/null", O_WRONLY) < 0)
+    return -1;
+  fd = fcntl (STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (fd >= 0)
     dup2 (STDERR_FILENO, STDOUT_FILENO);
   return fd;
@@ -281,8 +296,7 @@ dbr_stdio_serve (DbrToolHost *host, const DbrStdioOptions *options)
   self.framer = dbr_framer_new (chosen->max_line_bytes);
   self.output = dbr_output_new (fd, &output_events, &self);
   self.server = dbr_server_new (host, &sink, &chosen->server);
-  self.input_source
-      = g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, &self);
+  watch_input (&self);
   g_main_loop_run (self.loop);
 
   if (self.input_source != 0)

@@ -10,6 +10,7 @@
 #include "protocol/dbr-server.h"
 #include "protocol/test-host.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #define MAX_LINE_BYTES 16384u

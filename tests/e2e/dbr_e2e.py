@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
 MODERN = "2026-07-28"
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -21,6 +23,11 @@ BUILD = pathlib.Path(os.environ.get("G_TEST_BUILDDIR", SOURCE / "build"))
 PROGRAM = os.environ.get("DRAWBRIDGE", str(BUILD / "drawbridge"))
 # A watchdog, not a measure: no answer of a healthy program takes this long on any machine.
 PATIENCE_S = 120
+
+
+def fresh(word):
+    """An id that no other test and no earlier run of this one has."""
+    return f"{word}-{os.getpid()}-{time.time_ns() % 10**9}"
 
 
 class Tap:
@@ -103,6 +110,52 @@ def program_env(url, **more):
         env["AIRFLOW_API_URL"] = url
     env.update(more)
     return env
+
+
+class Airflow:
+    """Airflow's own API, past the program: to prepare what a test looks at, and to see what a call did."""
+
+    def __init__(self, url, user="admin", password="admin"):
+        self.url = url
+        # The lab is on this machine: no proxy is ever asked.
+        self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self.token = None
+        self.token = self.send("POST", "/auth/token", {"username": user, "password": password})["access_token"]
+
+    def send(self, method, path, body=None):
+        request = urllib.request.Request(self.url + path, method=method)
+        request.add_header("Accept", "application/json")
+        if self.token:
+            request.add_header("Authorization", "Bearer " + self.token)
+        data = None
+        if body is not None:
+            data = json.dumps(body).encode()
+            request.add_header("Content-Type", "application/json")
+        with self.opener.open(request, data, timeout=60) as reply:
+            text = reply.read()
+        return json.loads(text) if text else None
+
+    def get(self, path):
+        return self.send("GET", "/api/v2" + path)
+
+    def state(self, dag, run):
+        try:
+            return self.get(f"/dags/{dag}/dagRuns/{run}")["state"]
+        except urllib.error.HTTPError as error:
+            if error.code != 404:
+                raise
+            return None
+
+    def wait_state(self, dag, run, *wanted):
+        """Waits until the run is in one of these states; the state it was in last."""
+        end = time.monotonic() + PATIENCE_S
+        state = None
+        while time.monotonic() < end:
+            state = self.state(dag, run)
+            if state in wanted:
+                break
+            time.sleep(0.5)
+        return state
 
 
 class Refused(Exception):

@@ -417,7 +417,7 @@ dbr_json_cutter_push (DbrJsonCutter *self, const void *bytes, gsize n_bytes, GEr
 {
   g_autoptr (GError) fault = NULL;
 
-  self->chunk = bytes;
+  self->chunk = n_bytes ? bytes : "";
   self->chunk_start = self->chunk_end;
   self->chunk_end += n_bytes;
   if (self->is_stopped)

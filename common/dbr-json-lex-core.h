@@ -223,7 +223,7 @@ lex_run (
     DbrJsonLexer *self, const guint8 *bytes, gsize n, DbrJsonTokenFunc emit, gpointer user_data)
 {
   const guint8 *p = bytes;
-  const guint8 *const end = bytes + n;
+  const guint8 *const end = n ? bytes + n : bytes; /* no bytes may be a NULL pointer */
   const guint64 base = self->offset;
 
 #define LEX_AT ((guint64) (p - bytes) + base)

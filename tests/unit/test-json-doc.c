@@ -291,8 +291,10 @@ test_errors (void)
 
   g_autoptr (DbrJsonDoc) deep = dbr_json_doc_new_from_data ("[[1]]", -1, &shallow, &error);
   g_assert_no_error (error);
+  g_assert_nonnull (deep);
   g_autoptr (DbrJsonDoc) full = dbr_json_doc_new_from_data ("{\"a\":1}", -1, &few, &error);
   g_assert_no_error (error);
+  g_assert_nonnull (full);
   g_autoptr (DbrJsonDoc) bad = dbr_json_doc_new_from_data ("\"\xFFz\"", -1, &lax, &error);
   g_assert_no_error (error);
   gsize len;

@@ -62,7 +62,7 @@ assert_all_splits (const char *text, gsize len, DbrJsonLexerFlags flags)
     return;
   g_autoptr (GError) error = NULL;
   g_autoptr (DbrJsonDoc) doc = dbr_json_doc_new_from_data (text, (gssize) len, NULL, &error);
-  if (error)
+  if (!doc)
     g_assert_true (g_str_has_suffix (whole, error->message));
   else
     g_assert_null (strstr (whole, "JSON"));

@@ -260,18 +260,19 @@ on_ask (gpointer user_data, const char *message, json_t *schema)
 
 /* ------------------------------------------------------------------------------- starting */
 
+/* What the host needs longer than this it has taken its own reference of. */
 static void
 run_call (DbrCalls *self, Call *call)
 {
-  g_autoptr (DbrJsonDoc) doc = g_steal_pointer (&call->doc);
-  g_autofree char *tool = g_steal_pointer (&call->tool);
-  g_autofree char *request_state = g_steal_pointer (&call->request_state);
-
-  call->request.tool = tool;
-  call->request.request_state = request_state;
+  call->request.tool = call->tool;
+  call->request.request_state = call->request_state;
   call->is_running = TRUE;
   self->n_running++;
   call->handle = self->host->call (self->host, &call->request, &call_events, call);
+  call->request = (DbrCallRequest){ 0 };
+  g_clear_pointer (&call->doc, dbr_json_doc_unref);
+  g_clear_pointer (&call->tool, g_free);
+  g_clear_pointer (&call->request_state, g_free);
 }
 
 static gboolean

@@ -2,12 +2,57 @@
 /* main: one subcommand a file; this one only chooses. */
 #include "config.h"
 
-#include <glib.h>
+#include "cli/dbr-cli.h"
+
+#include <glib/gi18n.h>
+#include <locale.h>
+#include <string.h>
+
+static const struct
+{
+  const char *name;
+  int (*run) (int argc, char **argv);
+  const char *summary;
+} commands[] = {
+  { "mcp", dbr_cli_mcp, N_ ("serve MCP on standard input and output") },
+  { "call", dbr_cli_call, N_ ("call one tool from a shell") },
+  { "tools", dbr_cli_tools, N_ ("list tools, and which layer withholds what") },
+  { "catalogue", dbr_cli_catalogue, N_ ("check a catalogue file") },
+};
+
+static void
+print_help (void)
+{
+  g_print (_ (
+      "Usage: drawbridge COMMAND [OPTION...]\n\nA stateless bridge from MCP to a REST API.\n\n"));
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    g_print ("  %-10s %s\n", commands[i].name, _ (commands[i].summary));
+  g_print (_ ("\n\"drawbridge COMMAND --help\" tells more.\n"));
+}
 
 int
 main (int argc, char **argv)
 {
-  (void) argc;
-  (void) argv;
-  return 2;
+  setlocale (LC_ALL, "");
+#ifdef ENABLE_NLS
+  bindtextdomain (GETTEXT_PACKAGE, LOCALEDIR);
+  bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
+  textdomain (GETTEXT_PACKAGE);
+#endif
+  if (argc < 2 || strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0
+      || strcmp (argv[1], "help") == 0)
+    {
+      print_help ();
+      return argc < 2 ? DBR_EXIT_USAGE : DBR_EXIT_OK;
+    }
+  if (strcmp (argv[1], "--version") == 0)
+    {
+      g_print ("drawbridge %s\n", PACKAGE_VERSION);
+      return DBR_EXIT_OK;
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    if (strcmp (argv[1], commands[i].name) == 0)
+      return commands[i].run (argc - 1, argv + 1);
+  g_printerr (_ ("drawbridge: no command \"%s\"; \"drawbridge --help\" lists them\n"), argv[1]);
+  return DBR_EXIT_USAGE;
 }

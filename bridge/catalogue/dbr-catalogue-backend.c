@@ -32,7 +32,7 @@ sign_in_free (DbrSignInDef *self)
 }
 
 void
-dbr_backend_free (DbrBackendDef *self)
+dbr_backend_def_free (DbrBackendDef *self)
 {
   if (!self)
     return;

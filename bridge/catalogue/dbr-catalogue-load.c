@@ -321,7 +321,7 @@ read_root (DbrLoader *loader, const xmlNode *root)
     else if (dbr_xml_is (child, "backend"))
       {
         dbr_loader_once (loader, child, &backend);
-        dbr_backend_free (self->backend);
+        dbr_backend_def_free (self->backend);
         self->backend = dbr_backend_read (loader, child);
       }
     else if (dbr_xml_is (child, "category"))
@@ -358,7 +358,7 @@ dbr_catalogue_free (DbrCatalogue *self)
   g_free (self->title);
   g_free (self->instructions);
   g_free (self->file);
-  dbr_backend_free (self->backend);
+  dbr_backend_def_free (self->backend);
   g_ptr_array_unref (self->categories);
   g_ptr_array_unref (self->tools);
   g_free (self);

@@ -125,7 +125,7 @@ dbr_loader_missing (DbrLoader *self, const xmlNode *node, const char *child, gbo
 DbrBackendDef *
 dbr_backend_read (DbrLoader *loader, const xmlNode *node);
 void
-dbr_backend_free (DbrBackendDef *self);
+dbr_backend_def_free (DbrBackendDef *self);
 DbrParam *
 dbr_param_read (DbrLoader *loader, const xmlNode *node, guint depth);
 void
@@ -141,7 +141,7 @@ dbr_tool_free (DbrTool *self);
 const DbrParam *
 dbr_tool_param (const DbrTool *self, const char *name);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrBackendDef, dbr_backend_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrBackendDef, dbr_backend_def_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrParam, dbr_param_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrRequestDef, dbr_request_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrTool, dbr_tool_free)

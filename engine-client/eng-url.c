@@ -96,6 +96,9 @@ parse_port (const char *text, guint *out_port)
   return TRUE;
 }
 
+static const char no_host[]
+    = "has no usable host name (IPv6 addresses go in brackets, other scripts in their xn-- form)";
+
 /* host[:port] of an authority without user info. Returns what is wrong, or NULL. */
 static const char *
 parse_authority (EngUrl *self, const char *authority)
@@ -104,14 +107,15 @@ parse_authority (EngUrl *self, const char *authority)
   const char *bracket = strrchr (authority, ']');
   const char *colon = strchr (bracket != NULL ? bracket : authority, ':');
 
+  if (authority[0] == '[' && bracket == NULL)
+    return no_host;
   self->port = self->is_tls ? 443 : 80;
   if (colon != NULL && !parse_port (colon + 1, &self->port))
     return "has a port that is not a number from 1 to 65535";
   host = colon != NULL ? g_strndup (authority, (gsize) (colon - authority)) : g_strdup (authority);
   self->host = g_ascii_strdown (host, -1);
   if (self->host[0] == '[' ? !is_ipv6_literal (self->host) : !is_host_name (self->host))
-    return "has no usable host name (IPv6 addresses go in brackets, other scripts in their xn-- "
-           "form)";
+    return no_host;
   self->is_loopback = host_is_loopback (self->host);
   if (self->port == (self->is_tls ? 443u : 80u))
     self->origin = g_strdup_printf ("%s://%s", self->is_tls ? "https" : "http", self->host);

@@ -73,6 +73,7 @@ struct _EngExchange
   EngWire *wire;
   CURL *easy; /* NULL when not running and not yet cleared */
   gboolean is_running;
+  gboolean is_connected; /* the request was about to go out, once at least */
   EngHeaders *headers;
   GBytes *body;
   guint timeout_ms;

@@ -235,6 +235,24 @@ test_not_sent (void)
   g_assert_cmpuint (refused->status, ==, 0);
 }
 
+/* A handle that sent before must not make a request look sent. */
+static void
+test_not_sent_after_sent (void)
+{
+  g_autoptr (Fixture) f = fixture_new ();
+  g_autoptr (EngResponse) read = NULL;
+  g_autoptr (EngResponse) write = NULL;
+  g_autoptr (EngResponse) refused = NULL;
+
+  fake_backend_script (f->backend, "*", "*", &ok);
+  read = fixture_get (f, "/api/v2/x");
+  write = fixture_post (f, "/api/v2/x", "{}");
+  assert_answered (write, 200, OK_BODY);
+  g_clear_pointer (&f->backend, fake_backend_free);
+  refused = fixture_post (f, "/api/v2/x", "{}");
+  assert_failed (refused, ENG_ERROR_CONNECT, ENG_NOT_SENT, "no connection to");
+}
+
 static void
 test_resolve (void)
 {
@@ -574,6 +592,7 @@ main (int argc, char **argv)
   g_test_add_func ("/eng-client/write-not-resent", test_write_not_resent);
   g_test_add_func ("/eng-client/read-resent", test_read_resent);
   g_test_add_func ("/eng-client/not-sent", test_not_sent);
+  g_test_add_func ("/eng-client/not-sent-after-sent", test_not_sent_after_sent);
   g_test_add_func ("/eng-client/redirects", test_redirects);
   g_test_add_func ("/eng-client/barrier", test_barrier);
   g_test_add_func ("/eng-client/barrier-headers", test_barrier_headers);

@@ -23,6 +23,7 @@ struct _DbrBackend
   char *password;
   char *ca_file;
   guint timeout_ms;
+  char **environment;
   DbrMask *mask;
   void *module;
   const EngDoor *door;
@@ -51,9 +52,11 @@ is_unexpanded (const char *value)
 static char *
 read_variable (DbrBackend *self, const char *name)
 {
-  const char *value = name ? g_getenv (name) : NULL;
+  const char *value = NULL;
   g_autofree char *text = NULL;
 
+  if (name)
+    value = self->environment ? g_environ_getenv (self->environment, name) : g_getenv (name);
   if (value == NULL)
     return NULL;
   text = g_strstrip (g_strdup (value));
@@ -182,10 +185,12 @@ dbr_backend_new (const DbrCatalogue *catalogue, const DbrBackendOptions *options
   self->catalogue = catalogue;
   self->module_file = g_strdup (options->module_file);
   self->timeout_ms = options->timeout_ms ? options->timeout_ms : DBR_BACKEND_TIMEOUT_MS;
+  self->environment = options->environment; /* only read here, at the start */
   self->mask = dbr_mask_new ();
   read_address (self, options);
   read_credentials (self);
   self->ca_file = read_variable (self, catalogue->backend->ca_file_env);
+  self->environment = NULL;
   return self;
 }
 

@@ -31,6 +31,7 @@ typedef struct
   const char *base_url;    /* overrides the catalogue's and its variable; NULL: these */
   const char *unix_socket; /* nullable */
   guint timeout_ms;        /* 0: DBR_BACKEND_TIMEOUT_MS */
+  char **environment;      /* nullable: the process's own */
 } DbrBackendOptions;
 
 typedef struct _DbrBackend DbrBackend;

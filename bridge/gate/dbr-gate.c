@@ -68,6 +68,12 @@ check_scope (const DbrGate *self, GError **error)
   return TRUE;
 }
 
+static const char *
+variable (const DbrGateOptions *options, const char *name)
+{
+  return options->environment ? g_environ_getenv (options->environment, name) : g_getenv (name);
+}
+
 DbrGate *
 dbr_gate_new (const DbrCatalogue *catalogue, const DbrGateOptions *options, GError **error)
 {
@@ -86,9 +92,10 @@ dbr_gate_new (const DbrCatalogue *catalogue, const DbrGateOptions *options, GErr
         return NULL;
     }
   if (backend->writes_env)
-    self->writes = dbr_gate_parse_flag (g_getenv (backend->writes_env), &self->writes_odd);
+    self->writes = dbr_gate_parse_flag (variable (options, backend->writes_env), &self->writes_odd);
   if (backend->deletes_env)
-    self->deletes = dbr_gate_parse_flag (g_getenv (backend->deletes_env), &self->deletes_odd);
+    self->deletes
+        = dbr_gate_parse_flag (variable (options, backend->deletes_env), &self->deletes_odd);
   return g_steal_pointer (&self);
 }
 

@@ -30,6 +30,7 @@ typedef struct
   const char *scope;   /* nullable: categories separated by commas; NULL: every category */
   gboolean hide_gated; /* leave shut tools out of the list */
   const char *origin;  /* for texts */
+  char **environment;  /* nullable: the process's own */
 } DbrGateOptions;
 
 typedef struct _DbrGate DbrGate;

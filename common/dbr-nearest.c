@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dbr-nearest: see the header. One row of the table is enough, words are short. */
+/* dbr-nearest: see the header. Three rows of the table are enough. */
 #include "config.h"
 
 #include "dbr-nearest.h"
@@ -7,29 +7,34 @@
 
 #define MAX_WORD 63u
 
+/* Levenshtein's distance with swapped neighbours as one slip. */
 static guint
 edit_distance (const char *a, const char *b)
 {
-  guint row[MAX_WORD + 1];
-  gsize len_b = strlen (b);
-  if (len_b > MAX_WORD || strlen (a) > MAX_WORD)
+  guint rows[3][MAX_WORD + 1];
+  gsize len_a = strlen (a), len_b = strlen (b);
+  if (len_b > MAX_WORD || len_a > MAX_WORD)
     return G_MAXUINT;
   for (guint j = 0; j <= len_b; j++)
-    row[j] = j;
-  for (guint i = 1; a[i - 1]; i++)
+    rows[0][j] = j;
+  for (guint i = 1; i <= len_a; i++)
     {
-      guint diagonal = row[0];
+      guint *row = rows[i % 3];
+      const guint *above = rows[(i + 2) % 3];
+      const guint *two_above = rows[(i + 1) % 3];
+      char c = g_ascii_tolower (a[i - 1]);
       row[0] = i;
       for (guint j = 1; j <= len_b; j++)
         {
-          guint above = row[j];
-          gboolean differs = g_ascii_tolower (a[i - 1]) != g_ascii_tolower (b[j - 1]);
-          guint change = diagonal + (differs ? 1 : 0);
-          row[j] = MIN (change, MIN (above, row[j - 1]) + 1);
-          diagonal = above;
+          char d = g_ascii_tolower (b[j - 1]);
+          guint best = MIN (above[j], row[j - 1]) + 1;
+          best = MIN (best, above[j - 1] + (c != d ? 1 : 0));
+          if (i > 1 && j > 1 && c == g_ascii_tolower (b[j - 2]) && d == g_ascii_tolower (a[i - 2]))
+            best = MIN (best, two_above[j - 2] + 1);
+          row[j] = best;
         }
     }
-  return row[len_b];
+  return rows[len_a % 3][len_b];
 }
 
 const char *

@@ -328,7 +328,7 @@ append_record (
     append_value (self, text);
   if (!append_error (self, record, self->text->len > words, error))
     return FALSE;
-  if (self->text->len == words && !dbr_json_exists (text))
+  if (self->text->len == words && dbr_json_type (text) <= DBR_JSON_NULL)
     append_value (self, record);
   gint64 cut = 0;
   if (dbr_json_int64 (dbr_json_get (record, "cut"), &cut))
@@ -372,15 +372,20 @@ append_records (LogText *self, const DbrNodeList *list, GError **error)
   return TRUE;
 }
 
-static gsize
-entry_size (const LogEntry *entry)
+enum
 {
-  enum
-  {
-    REPEATED = 32,
-    DATE = 11
-  };
-  return (entry->body - entry->from) + entry->len + 1 + (entry->times > 1 ? REPEATED : 0) + DATE;
+  DATE_BYTES = 11,
+  REPEATED_BYTES = 32
+};
+
+static gsize
+entry_size (const LogText *self, guint i)
+{
+  const LogEntry *entry = &g_array_index (self->entries, LogEntry, i);
+  const LogEntry *before = i > 0 ? entry - 1 : entry;
+  gsize date = g_str_equal (entry->date, before->date) ? 0 : DATE_BYTES;
+  gsize times = entry->times > 1 ? REPEATED_BYTES : 0;
+  return (entry->body - entry->from) + entry->len + 1 + times + date;
 }
 
 /* The first entry of those that are shown: as many of the newest as fit. */
@@ -388,10 +393,10 @@ static guint
 first_shown (const LogText *self, gsize room, guint limit)
 {
   guint first = self->entries->len;
-  gsize used = 0;
+  gsize used = DATE_BYTES; /* the first one always shows its date */
   while (first > 0 && self->entries->len - first < limit)
     {
-      gsize size = entry_size (&g_array_index (self->entries, LogEntry, first - 1));
+      gsize size = entry_size (self, first - 1);
       if (used + size > room)
         break;
       used += size;

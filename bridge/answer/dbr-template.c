@@ -91,11 +91,9 @@ counts_to_zero (const TemplateSource *source, const DbrJsonPathEnv *env)
   if (!source->path || dbr_json_path_is_singular (source->path) || !source->formats
       || format_at (source, 0)->kind != DBR_FORMAT_COUNT)
     return FALSE;
-  const char *const *roots = dbr_json_path_roots (source->path);
-  if (source->text[0] != '$' || !roots || !roots[0] || strchr (roots[0], '.')
-      || strchr (roots[0], '*'))
-    return TRUE;
-  return dbr_json_exists (dbr_json_get (env->root, roots[0]));
+  const char *name = g_str_has_prefix (source->text, "$.") ? source->text + 2 : "";
+  gsize len = strspn (name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
+  return len == 0 || dbr_json_exists (dbr_json_get_n (env->root, name, len));
 }
 
 /* Formats for which null and "" are values. */

@@ -257,7 +257,7 @@ test_room_each (void)
 {
   g_autofree char *json = big_array (5000, "some text of a record");
   g_autofree char *out
-      = render ("<each in='$.a[*]'><line>item {@.n}</line><line>  {@.t}</line></each>"
+      = render ("<each in='$.a[*]'><line>item {@.n}</line><line indent='2'>{@.t}</line></each>"
                 "<call tool='next'/><line>{$.tail}</line>",
                 json, 0);
   g_assert_cmpuint (strlen (out), >, 37000);
@@ -558,8 +558,8 @@ test_visit (void)
   g_autoptr (GString) seen = g_string_new (NULL);
   dbr_answer_visit (answer, &visitor, seen);
   g_assert_cmpstr (seen->str, ==,
-                   "root run 1\nroot args 1\nparameter dag_id 1\nroot logs 2\nroot args "
-                   "2\nparameter b 2\nroot http.run 2\n"
+                   "root run 1\nroot args 1\nparameter dag_id 1\nroot args 2\nroot logs 2\n"
+                   "parameter b 2\nroot http.run 2\n"
                    "root args 3\nparameter c 3\nroot p 3\ncall t 3 a b\n");
   dbr_answer_visit (answer, &nothing, NULL);
 }

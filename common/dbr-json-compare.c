@@ -234,14 +234,26 @@ sorted_members (DbrJson object, guint *out_n)
 }
 
 static gboolean
-spend (guint *steps_left)
+spend (guint *steps_left, gsize steps)
 {
   if (!steps_left)
     return TRUE;
-  if (*steps_left == 0)
-    return FALSE;
-  --*steps_left;
+  if (*steps_left < steps)
+    {
+      *steps_left = 0;
+      return FALSE;
+    }
+  *steps_left -= (guint) steps;
   return TRUE;
+}
+
+/* What it costs to look at all of a number or string. */
+static gsize
+cost_of (DbrJson scalar)
+{
+  gsize len;
+  dbr_json_raw (scalar, &len);
+  return len / 256;
 }
 
 static gboolean
@@ -249,6 +261,9 @@ equal_objects (DbrJson a, DbrJson b, guint *steps_left)
 {
   guint n_a;
   guint n_b;
+
+  if (!spend (steps_left, dbr_json_count (a) + dbr_json_count (b)))
+    return FALSE;
   g_autofree Member *of_a = sorted_members (a, &n_a);
   g_autofree Member *of_b = sorted_members (b, &n_b);
 
@@ -278,7 +293,7 @@ dbr_json_equal_within (DbrJson a, DbrJson b, guint *steps_left)
 {
   DbrJsonType type = dbr_json_type (a);
 
-  if (!spend (steps_left) || type != dbr_json_type (b))
+  if (!spend (steps_left, 1) || type != dbr_json_type (b))
     return FALSE;
   if (dbr_json_same (a, b))
     return TRUE;
@@ -290,9 +305,9 @@ dbr_json_equal_within (DbrJson a, DbrJson b, guint *steps_left)
     case DBR_JSON_BOOLEAN:
       return dbr_json_get_boolean (a) == dbr_json_get_boolean (b);
     case DBR_JSON_NUMBER:
-      return dbr_json_number_compare (a, b) == 0;
+      return spend (steps_left, cost_of (a) + cost_of (b)) && dbr_json_number_compare (a, b) == 0;
     case DBR_JSON_STRING:
-      return dbr_json_string_compare (a, b) == 0;
+      return spend (steps_left, cost_of (a) + cost_of (b)) && dbr_json_string_compare (a, b) == 0;
     case DBR_JSON_ARRAY:
       return equal_arrays (a, b, steps_left);
     case DBR_JSON_OBJECT:

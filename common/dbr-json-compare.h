@@ -18,8 +18,9 @@ dbr_json_number_text_compare (const char *a, gsize a_len, const char *b, gsize b
 /* -1, 0 or 1; both must be strings. By Unicode scalar values of the decoded texts. */
 int
 dbr_json_string_compare (DbrJson a, DbrJson b);
-/* dbr_json_equal() that takes one step of *steps_left (nullable: no bound) for each pair of values;
- * FALSE when there are none left, then *steps_left is 0. */
+/* dbr_json_equal() that takes steps of *steps_left (nullable: no bound): one for each pair of
+ * values, for each member of an object and for each 256 bytes of a text. FALSE when there are not
+ * enough left; then *steps_left is 0. */
 gboolean
 dbr_json_equal_within (DbrJson a, DbrJson b, guint *steps_left);
 

@@ -277,8 +277,9 @@ key_matches (DbrJson key, const char *text, gsize len)
 
   if (!(node->meta & NODE_ESCAPED))
     return node->len == len + 2 && memcmp (key.doc->text + node->start + 1, text, len) == 0;
-  if (node->len < len + 2)
-    return FALSE; /* an escape is never shorter than what it stands for */
+  /* An escape is never shorter than what it stands for, and at most six times as long. */
+  if (node->len < len + 2 || node->len > 6 * len + 2)
+    return FALSE;
   g_autoptr (GString) scratch = g_string_new (NULL);
   gsize decoded_len;
   const char *decoded = dbr_json_string (key, scratch, &decoded_len);

@@ -217,6 +217,174 @@ lex_end_container (
                    at + 1, emit, user_data);
 }
 
+/* One byte between tokens, white space apart; it is taken when TRUE comes back. */
+static G_ALWAYS_INLINE inline gboolean
+lex_between (DbrJsonLexer *self, guint8 byte, guint64 at, DbrJsonTokenFunc emit, gpointer user_data)
+{
+  switch (self->state)
+    {
+    case LEX_FIRST_ELEMENT:
+      if (byte == ']')
+        return lex_end_container (self, byte, at, emit, user_data);
+      G_GNUC_FALLTHROUGH;
+    case LEX_START:
+    case LEX_VALUE:
+      return lex_begin_value (self, byte, at, emit, user_data);
+    case LEX_FIRST_KEY:
+      if (byte == '}')
+        return lex_end_container (self, byte, at, emit, user_data);
+      G_GNUC_FALLTHROUGH;
+    case LEX_KEY:
+      if (byte != '"')
+        break;
+      self->token_start = at;
+      self->is_escaped = FALSE;
+      self->is_key = TRUE;
+      self->state = LEX_STRING;
+      return TRUE;
+    case LEX_COLON:
+      if (byte != ':')
+        break;
+      self->state = LEX_VALUE;
+      return TRUE;
+    case LEX_AFTER:
+      if (byte == (self->is_object[self->depth] ? '}' : ']'))
+        return lex_end_container (self, byte, at, emit, user_data);
+      if (byte != ',')
+        break;
+      self->state = self->is_object[self->depth] ? LEX_KEY : LEX_VALUE;
+      return TRUE;
+    case LEX_DONE:
+    case LEX_GAP:
+    case LEX_STRING:
+    case LEX_ESCAPE:
+    case LEX_HEX:
+    case LEX_UTF8:
+    case LEX_NUMBER:
+    case LEX_LITERAL:
+    case LEX_FAILED:
+    case LEX_STOPPED:
+      break;
+    }
+  return lex_fail (self, DBR_JSON_ERROR_SYNTAX, self->state, byte, at);
+}
+
+/* A byte of an escape or of a UTF-8 sequence that has begun. */
+static inline gboolean
+lex_string_rest (DbrJsonLexer *self, guint8 byte, guint64 at)
+{
+  LexState state = self->state;
+
+  if (state == LEX_UTF8)
+    {
+      if (byte < self->low || byte > self->high)
+        return lex_fail (self, DBR_JSON_ERROR_UTF8, state, byte, at);
+      self->low = 0x80;
+      self->high = 0xBF;
+    }
+  else if (state == LEX_ESCAPE && byte == 'u')
+    {
+      self->need = 4;
+      self->state = LEX_HEX;
+      return TRUE;
+    }
+  else if (state == LEX_ESCAPE ? byte == '\0' || !strchr ("\"\\/bfnrt", byte)
+                               : !g_ascii_isxdigit (byte))
+    return lex_fail (self, DBR_JSON_ERROR_SYNTAX, state, byte, at);
+  if (state == LEX_ESCAPE || --self->need == 0)
+    self->state = LEX_STRING;
+  return TRUE;
+}
+
+/* A byte of a string that is neither plain nor the closing quote. */
+static inline gboolean
+lex_string_byte (DbrJsonLexer *self, guint8 byte, guint64 at)
+{
+  if (byte == '\\')
+    {
+      self->is_escaped = TRUE;
+      self->state = LEX_ESCAPE;
+      return TRUE;
+    }
+  if (byte < 0x20)
+    return lex_fail (self, DBR_JSON_ERROR_SYNTAX, LEX_STRING, byte, at);
+  if (self->is_lax)
+    return TRUE;
+  if (!dbr_json_utf8_lead (byte, &self->need, &self->low, &self->high))
+    return lex_fail (self, DBR_JSON_ERROR_UTF8, LEX_STRING, byte, at);
+  self->state = LEX_UTF8;
+  return TRUE;
+}
+
+/* Goes on in a number; self->number tells where it stands. */
+static inline const guint8 *
+lex_skip_number (DbrJsonLexer *self, const guint8 *p, const guint8 *end)
+{
+  guint8 number = self->number;
+  guint8 next;
+
+  while (p < end && (next = dbr_json_number_next[number][dbr_json_number_class[*p]]) != NUM_END)
+    {
+      number = next;
+      p++;
+    }
+  self->number = number;
+  return p;
+}
+
+/* Goes on in a token at @p, which is the stream's byte @at. Returns how far it came, or NULL. */
+static G_ALWAYS_INLINE inline const guint8 *
+lex_inside (DbrJsonLexer *self,
+            const guint8 *p,
+            const guint8 *end,
+            guint64 at,
+            DbrJsonTokenFunc emit,
+            gpointer user_data)
+{
+  const guint8 *const from = p;
+  DbrJsonTokenKind kind;
+
+  if (self->state == LEX_STRING)
+    {
+      p = lex_skip_plain (p, end);
+      if (p == end)
+        return p;
+      if (*p != '"')
+        return lex_string_byte (self, *p, at + (guint64) (p - from)) ? p + 1 : NULL;
+      p++;
+      kind = self->is_key ? DBR_JSON_TOKEN_KEY : DBR_JSON_TOKEN_STRING;
+    }
+  else if (self->state == LEX_NUMBER)
+    {
+      p = lex_skip_number (self, p, end);
+      if (p == end)
+        return p;
+      if (self->number < NUM_ZERO)
+        {
+          lex_fail (self, DBR_JSON_ERROR_SYNTAX, LEX_NUMBER, *p, at + (guint64) (p - from));
+          return NULL;
+        }
+      kind = DBR_JSON_TOKEN_NUMBER;
+    }
+  else if (self->state == LEX_LITERAL)
+    {
+      if (*p != (guint8) self->literal[self->literal_at])
+        {
+          lex_fail (self, DBR_JSON_ERROR_SYNTAX, LEX_LITERAL, *p, at);
+          return NULL;
+        }
+      p++;
+      if (self->literal[++self->literal_at] != '\0')
+        return p;
+      kind = lex_literal_kind (self->literal);
+    }
+  else
+    return lex_string_rest (self, *p, at) ? p + 1 : NULL;
+  self->state = kind == DBR_JSON_TOKEN_KEY ? LEX_COLON : lex_after_value (self);
+  at += (guint64) (p - from);
+  return lex_emit (self, kind, self->token_start, at, emit, user_data) ? p : NULL;
+}
+
 /* Feeds bytes. TRUE: all were taken; FALSE: self->state is LEX_FAILED or LEX_STOPPED. */
 static G_ALWAYS_INLINE inline gboolean
 lex_run (
@@ -226,171 +394,30 @@ lex_run (
   const guint8 *const end = n ? bytes + n : bytes; /* no bytes may be a NULL pointer */
   const guint64 base = self->offset;
 
-#define LEX_AT ((guint64) (p - bytes) + base)
-#define LEX_BAD(code) return lex_fail (self, (code), self->state, *p, LEX_AT)
-
   if (self->state >= LEX_FAILED)
     return FALSE;
   self->offset += n;
   while (p < end)
     {
-      if (self->state < LEX_STRING && (dbr_json_char_class[*p] & CLASS_SPACE))
+      guint64 at = base + (guint64) (p - bytes);
+      if (self->state >= LEX_STRING)
+        {
+          p = lex_inside (self, p, end, at, emit, user_data);
+          if (!p)
+            return FALSE;
+        }
+      else if (dbr_json_char_class[*p] & CLASS_SPACE)
         {
           if (*p == '\n' && self->state == LEX_GAP)
             self->state = LEX_START;
           p++;
-          continue;
         }
-      switch (self->state)
-        {
-        case LEX_FIRST_ELEMENT:
-          if (*p == ']')
-            {
-              if (!lex_end_container (self, *p, LEX_AT, emit, user_data))
-                return FALSE;
-              p++;
-              break;
-            }
-          G_GNUC_FALLTHROUGH;
-        case LEX_START:
-        case LEX_VALUE:
-          if (!lex_begin_value (self, *p, LEX_AT, emit, user_data))
-            return FALSE;
-          p++;
-          break;
-        case LEX_FIRST_KEY:
-          if (*p == '}')
-            {
-              if (!lex_end_container (self, *p, LEX_AT, emit, user_data))
-                return FALSE;
-              p++;
-              break;
-            }
-          G_GNUC_FALLTHROUGH;
-        case LEX_KEY:
-          if (*p != '"')
-            LEX_BAD (DBR_JSON_ERROR_SYNTAX);
-          self->token_start = LEX_AT;
-          self->is_escaped = FALSE;
-          self->is_key = TRUE;
-          self->state = LEX_STRING;
-          p++;
-          break;
-        case LEX_COLON:
-          if (*p != ':')
-            LEX_BAD (DBR_JSON_ERROR_SYNTAX);
-          self->state = LEX_VALUE;
-          p++;
-          break;
-        case LEX_AFTER:
-          if (*p == ',')
-            self->state = self->is_object[self->depth] ? LEX_KEY : LEX_VALUE;
-          else if (*p != (self->is_object[self->depth] ? '}' : ']'))
-            LEX_BAD (DBR_JSON_ERROR_SYNTAX);
-          else if (!lex_end_container (self, *p, LEX_AT, emit, user_data))
-            return FALSE;
-          p++;
-          break;
-        case LEX_DONE:
-        case LEX_GAP:
-          LEX_BAD (DBR_JSON_ERROR_SYNTAX);
-        case LEX_STRING:
-          p = lex_skip_plain (p, end);
-          if (p == end)
-            break;
-          if (*p == '"')
-            {
-              p++;
-              self->state = self->is_key ? LEX_COLON : lex_after_value (self);
-              if (!lex_emit (self, self->is_key ? DBR_JSON_TOKEN_KEY : DBR_JSON_TOKEN_STRING,
-                             self->token_start, LEX_AT, emit, user_data))
-                return FALSE;
-            }
-          else if (*p == '\\')
-            {
-              self->is_escaped = TRUE;
-              self->state = LEX_ESCAPE;
-              p++;
-            }
-          else if (*p < 0x20)
-            LEX_BAD (DBR_JSON_ERROR_SYNTAX);
-          else if (self->is_lax)
-            p++;
-          else if (!dbr_json_utf8_lead (*p, &self->need, &self->low, &self->high))
-            LEX_BAD (DBR_JSON_ERROR_UTF8);
-          else
-            {
-              self->state = LEX_UTF8;
-              p++;
-            }
-          break;
-        case LEX_UTF8:
-          if (*p < self->low || *p > self->high)
-            LEX_BAD (DBR_JSON_ERROR_UTF8);
-          self->low = 0x80;
-          self->high = 0xBF;
-          if (--self->need == 0)
-            self->state = LEX_STRING;
-          p++;
-          break;
-        case LEX_ESCAPE:
-          if (*p == 'u')
-            {
-              self->need = 4;
-              self->state = LEX_HEX;
-            }
-          else if (*p == '\0' || !strchr ("\"\\/bfnrt", *p))
-            LEX_BAD (DBR_JSON_ERROR_SYNTAX);
-          else
-            self->state = LEX_STRING;
-          p++;
-          break;
-        case LEX_HEX:
-          if (!g_ascii_isxdigit (*p))
-            LEX_BAD (DBR_JSON_ERROR_SYNTAX);
-          if (--self->need == 0)
-            self->state = LEX_STRING;
-          p++;
-          break;
-        case LEX_NUMBER:
-          {
-            NumState number = self->number;
-            NumState next = number;
-            while (p < end
-                   && (next = dbr_json_number_next[number][dbr_json_number_class[*p]]) != NUM_END)
-              {
-                number = next;
-                p++;
-              }
-            self->number = number;
-            if (p == end)
-              break;
-            if (number < NUM_ZERO)
-              LEX_BAD (DBR_JSON_ERROR_SYNTAX);
-            self->state = lex_after_value (self);
-            if (!lex_emit (self, DBR_JSON_TOKEN_NUMBER, self->token_start, LEX_AT, emit, user_data))
-              return FALSE;
-          }
-          break;
-        case LEX_LITERAL:
-          if (*p != (guint8) self->literal[self->literal_at])
-            LEX_BAD (DBR_JSON_ERROR_SYNTAX);
-          p++;
-          if (self->literal[++self->literal_at] != '\0')
-            break;
-          self->state = lex_after_value (self);
-          if (!lex_emit (self, lex_literal_kind (self->literal), self->token_start, LEX_AT, emit,
-                         user_data))
-            return FALSE;
-          break;
-        case LEX_FAILED:
-        case LEX_STOPPED:
-          return FALSE;
-        }
+      else if (lex_between (self, *p, at, emit, user_data))
+        p++;
+      else
+        return FALSE;
     }
   return TRUE;
-#undef LEX_AT
-#undef LEX_BAD
 }
 
 /* The input has ended. FALSE: as lex_run(). */

@@ -298,6 +298,15 @@ value_less (const PathNumberOrNode *a, const PathNumberOrNode *b)
          && dbr_json_string_compare (a->node, b->node) < 0;
 }
 
+/* What it costs to look at all of a text; containers are paid for as they are walked. */
+static guint
+cost_of (const PathNumberOrNode *value)
+{
+  gsize len;
+  dbr_json_raw (value->node, &len);
+  return dbr_json_type (value->node) < DBR_JSON_ARRAY ? (guint) (len / 256) : 0;
+}
+
 /* RFC 9535 section 2.3.5.2.2. */
 static gboolean
 eval_compare (PathEval *self, const PathExpr *expr, DbrJson current)
@@ -305,7 +314,7 @@ eval_compare (PathEval *self, const PathExpr *expr, DbrJson current)
   PathNumberOrNode a = path_eval_value (self, expr->a, current);
   PathNumberOrNode b = path_eval_value (self, expr->b, current);
 
-  if (!path_spend (self, 1))
+  if (!path_spend (self, 1 + cost_of (&a) + cost_of (&b)))
     return FALSE;
   switch (expr->op)
     {

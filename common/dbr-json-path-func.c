@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define REGEXP_UNITS_PER_STEP 16u
+
 static const PathNumberOrNode nothing;
 
 static PathNumberOrNode
@@ -139,6 +141,21 @@ regexp_for (PathEval *self, const char *pattern, gsize len, gboolean is_whole)
   return self->regexp;
 }
 
+static gboolean
+run_regexp (PathEval *self, PathRegexp *regexp, const char *text, gsize len)
+{
+  if (!path_spend (self, 1 + (guint) (len / 256)))
+    return FALSE;
+  guint had = MIN (*self->steps_left, G_MAXUINT / REGEXP_UNITS_PER_STEP) * REGEXP_UNITS_PER_STEP;
+  guint units_left = had;
+  PathRegexpResult result = path_regexp_run (regexp, text, len, &units_left);
+  if (result == REGEXP_TOO_COSTLY)
+    self->failure = "has a regular expression that takes too many steps on one of the texts";
+  else
+    path_spend (self, (had - units_left) / REGEXP_UNITS_PER_STEP);
+  return result == REGEXP_YES;
+}
+
 gboolean
 path_call_logical (PathEval *self, const PathExpr *call, DbrJson current)
 {
@@ -159,12 +176,7 @@ path_call_logical (PathEval *self, const PathExpr *call, DbrJson current)
   if (!regexp)
     return FALSE;
   const char *text = dbr_json_string (subject.node, scratch, &len);
-  if (!path_spend (self, 1 + (guint) (len / 64)))
-    return FALSE;
-  PathRegexpResult result = path_regexp_run (regexp, text, len);
-  if (result == REGEXP_TOO_COSTLY)
-    self->failure = "has a regular expression that takes too many steps on one of the texts";
-  return result == REGEXP_YES;
+  return run_regexp (self, regexp, text, len);
 }
 
 /* ---- upstream and downstream */

@@ -165,8 +165,9 @@ PathRegexp *
 path_regexp_new (const char *pattern, gsize len, gboolean is_whole, char **out_message);
 void
 path_regexp_free (PathRegexp *self);
+/* Takes what it costs from *units_left: a unit for each item tried, more where the text is long. */
 PathRegexpResult
-path_regexp_run (PathRegexp *self, const char *text, gsize len);
+path_regexp_run (PathRegexp *self, const char *text, gsize len, guint *units_left);
 /* The pattern in PCRE2's words. */
 char *
 path_regexp_translate (const char *pattern, gsize len, gsize *out_len, char **out_message);

@@ -26,6 +26,7 @@ struct _PathRegexp
   pcre2_code *code;
   pcre2_match_data *data;
   pcre2_match_context *context;
+  guint units_left; /* of the run in progress */
 };
 
 typedef struct
@@ -256,6 +257,20 @@ path_regexp_translate (const char *pattern, gsize len, gsize *out_len, char **ou
   return g_string_free (g_steal_pointer (&out), FALSE);
 }
 
+/* PCRE2's own limits hold for each start in the text. This one counts each item that is tried, at
+ * every start, and how far an item could run. */
+static int
+on_item (pcre2_callout_block *block, void *user_data)
+{
+  PathRegexp *self = user_data;
+  gsize cost = 1 + (block->subject_length - block->current_position) / 256;
+
+  if (self->units_left < cost)
+    return PCRE2_ERROR_CALLOUT;
+  self->units_left -= (guint) cost;
+  return 0;
+}
+
 PathRegexp *
 path_regexp_new (const char *pattern, gsize len, gboolean is_whole, char **out_message)
 {
@@ -266,7 +281,7 @@ path_regexp_new (const char *pattern, gsize len, gboolean is_whole, char **out_m
 
   if (!text)
     return NULL;
-  guint32 options = PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NO_AUTO_CAPTURE
+  guint32 options = PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_AUTO_CALLOUT
                     | (is_whole ? PCRE2_ANCHORED | PCRE2_ENDANCHORED : 0);
   pcre2_code *compiled = pcre2_compile ((PCRE2_SPTR) text, code_len, options, &code, &at, NULL);
   if (!compiled)
@@ -286,6 +301,7 @@ path_regexp_new (const char *pattern, gsize len, gboolean is_whole, char **out_m
   pcre2_set_match_limit (self->context, MATCH_LIMIT);
   pcre2_set_depth_limit (self->context, DEPTH_LIMIT);
   pcre2_set_heap_limit (self->context, HEAP_LIMIT_KIB);
+  pcre2_set_callout (self->context, on_item, self);
   return self;
 }
 
@@ -301,14 +317,16 @@ path_regexp_free (PathRegexp *self)
 }
 
 PathRegexpResult
-path_regexp_run (PathRegexp *self, const char *text, gsize len)
+path_regexp_run (PathRegexp *self, const char *text, gsize len, guint *units_left)
 {
+  self->units_left = *units_left;
   int result = pcre2_match (self->code, (PCRE2_SPTR) text, len, 0, 0, self->data, self->context);
+  *units_left = self->units_left;
 
   if (result >= 0)
     return REGEXP_YES;
   if (result == PCRE2_ERROR_MATCHLIMIT || result == PCRE2_ERROR_DEPTHLIMIT
-      || result == PCRE2_ERROR_HEAPLIMIT)
+      || result == PCRE2_ERROR_HEAPLIMIT || result == PCRE2_ERROR_CALLOUT)
     return REGEXP_TOO_COSTLY;
   return REGEXP_NO; /* no match, or a text that is not UTF-8 */
 }

@@ -3,19 +3,30 @@
  * dbr-json-path: RFC 9535 queries over json-doc, with the catalogue language's functions.
  *
  * An expression is parsed and type-checked once (when a catalogue is loaded) and evaluated often.
- * Evaluation costs are bounded by a step budget and bounded recursion; absolute queries inside
- * filters are evaluated once per evaluation, not once per item. Source: RFC 9535 (all of it,
- * function extensions length, count, match, search, value included); regular expressions are RFC
- * 9485 I-Regexp, run by PCRE2 with match and depth limits.
+ * Evaluation costs are bounded by a step budget (regular expressions included) and bounded
+ * recursion; absolute queries inside filters are evaluated once per evaluation, not once per item.
  *
- * Own function extensions (types as RFC 9535 section 2.4.1 uses them):
- *   age(ValueType time) -> ValueType        seconds from that RFC 3339 time to env->now_us; Nothing
- * if unreadable seconds(ValueType a, ValueType b) -> ValueType   seconds from a to b (b later:
- * positive) key(NodesType one) -> ValueType         the member name under which the node stands;
- * Nothing for others upstream(ValueType id [, NodesType set]) -> NodesType     see
- * DbrJsonPathGraph; of @set those nodes whose string value names a downstream(ValueType id [,
- * NodesType set]) -> NodesType   transitive predecessor/successor of id (id itself excluded);
- * without a set: the graph's id nodes themselves, in graph order
+ * Source: RFC 9535 (all of it; functions length, count, match, search, value). Regular expressions
+ * are RFC 9485 I-Regexp, run by PCRE2 with match, depth and heap limits. RFC 9535 lets a pattern
+ * that is not I-Regexp match nothing; with any flag but DBR_JSON_PATH_RFC a literal one is an error
+ * instead.
+ *
+ * Own functions (types as RFC 9535 section 2.4.1 uses them):
+ *
+ *   age(Value time) -> Value
+ *     seconds from that RFC 3339 time to env->now_us (1.5, 60); Nothing when unreadable
+ *
+ *   seconds(Value a, Value b) -> Value
+ *     seconds from a to b; positive when b is later
+ *
+ *   key(Nodes one) -> Value
+ *     the member name under which the one node stands; Nothing for elements, for none and for
+ * several
+ *
+ *   upstream(Value id [, Nodes set]) -> Nodes
+ *   downstream(Value id [, Nodes set]) -> Nodes
+ *     of the set those nodes whose string names a transitive predecessor (successor) of id, id
+ * itself left out; without a set the graph's own id nodes, in the graph's order. See DbrJsonGraph.
  */
 #pragma once
 
@@ -23,8 +34,9 @@
 
 G_BEGIN_DECLS
 
-#define DBR_JSON_PATH_MAX_STEPS \
-  2000000u /* default budget of one evaluation; a step is a node visited or a comparison made */
+/* Default budget of one evaluation; a step is a node visited or a comparison made. Long texts and
+ * numbers cost a step more for each 256 bytes, regular expressions by what they try. */
+#define DBR_JSON_PATH_MAX_STEPS 2000000u
 #define DBR_JSON_PATH_MAX_TEXT 4096u  /* longest expression, bytes */
 #define DBR_JSON_PATH_MAX_NESTING 64u /* parentheses, filters in filters */
 
@@ -48,8 +60,8 @@ typedef enum
   DBR_JSON_PATH_RELATIVE = 1 << 0,  /* may also begin with @ (the current item) */
   DBR_JSON_PATH_CONDITION = 1 << 1, /* a filter expression's inside (logical-expr), e.g. `$.a.b ==
                                        'x' && !@.c`; query beginnings $ and @ */
-  DBR_JSON_PATH_VALUE = 1 << 2, /* also a bare function call of ValueType, e.g. `age(@.start_date)`
-                                   or `length($.x)`; with RELATIVE */
+  DBR_JSON_PATH_VALUE = 1 << 2, /* also a bare call of a function that gives a value or nodes, e.g.
+                                   `age(@.start_date)`, `upstream(@.id)`; with RELATIVE */
 } DbrJsonPathFlags;
 
 /* The path is immutable after construction and may be evaluated re-entrantly (one thread). */

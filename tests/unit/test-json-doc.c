@@ -400,6 +400,25 @@ test_equal_budget (void)
   g_assert_cmpuint (steps, ==, 0);
 }
 
+/* Sorting the members is paid for before it is done. */
+static void
+test_equal_budget_of_objects (void)
+{
+  g_autoptr (GString) text = g_string_new ("{");
+  for (guint i = 0; i < 1000; i++)
+    g_string_append_printf (text, "%s\"%u\":%u", i ? "," : "", i, i);
+  g_string_append_c (text, '}');
+  g_autoptr (DbrJsonDoc) a = parse (text->str);
+  g_autoptr (DbrJsonDoc) b = parse (text->str);
+  guint steps = 1500;
+
+  g_assert_false (dbr_json_equal_within (dbr_json_doc_root (a), dbr_json_doc_root (b), &steps));
+  g_assert_cmpuint (steps, ==, 0);
+  steps = 3001;
+  g_assert_true (dbr_json_equal_within (dbr_json_doc_root (a), dbr_json_doc_root (b), &steps));
+  g_assert_cmpuint (steps, ==, 0);
+}
+
 static void
 test_builder (void)
 {
@@ -629,6 +648,7 @@ main (int argc, char **argv)
   g_test_add_func ("/json-doc/equal", test_equal);
   g_test_add_func ("/json-doc/number-order", test_number_order);
   g_test_add_func ("/json-doc/equal-budget", test_equal_budget);
+  g_test_add_func ("/json-doc/equal-budget-of-objects", test_equal_budget_of_objects);
   g_test_add_func ("/json-doc/builder", test_builder);
   g_test_add_func ("/json-doc/suite", test_suite);
   g_test_add_func ("/json-doc/recorded", test_recorded);

@@ -355,6 +355,36 @@ test_budget_quadratic (void)
   g_assert_nonnull (nested);
 }
 
+/* One comparison or match over a long text is many steps. */
+static void
+test_budget_of_long_texts (void)
+{
+  g_autofree char *a = g_strnfill (300000, 'a');
+  g_autofree char *digits = g_strnfill (300000, '7');
+  g_autofree char *text
+      = g_strdup_printf ("{\"s\":\"%s\",\"t\":\"%s\",\"n\":%s,\"m\":%s}", a, a, digits, digits);
+  g_autoptr (DbrJsonDoc) doc = parse (text);
+  static const char *const costly[]
+      = { "$.s == $.t", "$.s < $.t", "$.n == $.m", "$.n > $.m", "search($.s, 'aa')" };
+  for (guint i = 0; i < G_N_ELEMENTS (costly); i++)
+    {
+      guint steps = 100;
+      DbrJsonPathEnv env = { .root = dbr_json_doc_root (doc), .steps_left = &steps };
+      g_autoptr (DbrJsonPath) path = path_new (costly[i], DBR_JSON_PATH_CONDITION);
+      g_autoptr (GError) error = NULL;
+      gboolean result;
+      g_assert_false (dbr_json_path_test (path, &env, &result, &error));
+      g_assert_error (error, DBR_JSON_PATH_ERROR, DBR_JSON_PATH_ERROR_BUDGET);
+    }
+  /* Quadratic in the text although no start backtracks far. */
+  DbrJsonPathEnv env = { .root = dbr_json_doc_root (doc) };
+  g_autoptr (DbrJsonPath) path = path_new ("search($.s, 'a*[bc]')", DBR_JSON_PATH_CONDITION);
+  g_autoptr (GError) error = NULL;
+  gboolean result;
+  g_assert_false (dbr_json_path_test (path, &env, &result, &error));
+  g_assert_error (error, DBR_JSON_PATH_ERROR, DBR_JSON_PATH_ERROR_BUDGET);
+}
+
 static void
 assert_roots (const char *text, DbrJsonPathFlags flags, const char *want)
 {
@@ -561,6 +591,7 @@ main (int argc, char **argv)
   g_test_add_func ("/json-path/graph-forgets", test_graph_forgets);
   g_test_add_func ("/json-path/budget", test_budget);
   g_test_add_func ("/json-path/budget-quadratic", test_budget_quadratic);
+  g_test_add_func ("/json-path/budget-of-long-texts", test_budget_of_long_texts);
   g_test_add_func ("/json-path/roots", test_roots);
   g_test_add_func ("/json-path/errors", test_errors);
   g_test_add_func ("/json-path/extremes", test_extremes);

@@ -16,7 +16,7 @@ static const struct
 #define CONTENT "line section each table log verbatim json call when otherwise"
   { "line", ELEMENT_LINE, "when indent", "" },
   { "section", ELEMENT_SECTION, "when title indent", CONTENT },
-  { "each", ELEMENT_EACH, "when in sort group last limit as indent", CONTENT " more" },
+  { "each", ELEMENT_EACH, "when in sort group limit as indent", CONTENT " more" },
   { "table", ELEMENT_TABLE, "when in sort limit indent", "column more" },
   { "log", ELEMENT_LOG, "when in limit indent", "" },
   { "verbatim", ELEMENT_VERBATIM, "when value", "" },
@@ -213,7 +213,7 @@ read_children (const xmlNode *node, guint depth, GPtrArray *out, GError **error)
           const Element *before = out->len > 0 ? g_ptr_array_index (out, out->len - 1) : NULL;
           if (!before || !before->when)
             {
-              dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, child,
+              dbr_xml_error (error, DBR_CATALOGUE_ERROR_RULE, child,
                              "<otherwise> must stand directly behind an element with a condition "
                              "(<when>, or a when attribute)");
               element_free (element);
@@ -299,7 +299,6 @@ read_list (const xmlNode *node, Element *self, GError **error)
 {
   return read_needed_path (node, "in", &self->in, error) && read_sort (node, self, error)
          && read_template (node, "group", &self->group, error)
-         && dbr_xml_uint (node, "last", 1, 1000, &self->last, error)
          && read_template (node, "limit", &self->limit, error) && read_as (node, self, error);
 }
 

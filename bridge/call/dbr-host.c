@@ -16,8 +16,6 @@ typedef struct
   DbrBackend *backend;
   gboolean assume_yes;
   gboolean json_output;
-  gint64 now_us;
-  const char *boundary;
   GHashTable *calls; /* set of DbrCall */
 } Host;
 
@@ -120,8 +118,6 @@ make_call (Host *self,
   call->asking = request->asking;
   call->assume_yes = self->assume_yes;
   call->json_output = self->json_output;
-  call->now_us = self->now_us;
-  call->boundary = self->boundary;
   call->wants_progress = request->wants_progress;
   call->forget = forget;
   if (request->input_responses.doc)
@@ -191,8 +187,6 @@ dbr_host_new (DbrCatalogue *catalogue, const DbrHostOptions *options, GError **e
   self->calls = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) dbr_call_free, NULL);
   self->assume_yes = options->assume_yes;
   self->json_output = options->json_output;
-  self->now_us = options->now_us;
-  self->boundary = options->boundary;
   self->gate = dbr_gate_new (catalogue, &gate, error);
   if (self->gate == NULL)
     {

@@ -217,7 +217,9 @@ not_a_value (Check *check, const DbrParam *param, const char *text, gsize len)
 {
   g_autofree char *got = shown (text, len);
   g_autofree char *all = g_strjoinv (", ", param->values);
-  const char *nearest = dbr_nearest (text, (const char *const *) param->values);
+  const char *nearest = param->type == DBR_PARAM_STRING
+                            ? dbr_nearest (text, (const char *const *) param->values)
+                            : NULL;
   g_autofree char *remedy
       = nearest ? g_strdup_printf (" Did you mean %s?", nearest) : g_strdup ("");
   problem (check, DBR_ARGUMENT_ERROR_RANGE, "\"%s\" is not one of: %s.%s", got, all, remedy);

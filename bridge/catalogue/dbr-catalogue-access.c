@@ -388,6 +388,9 @@ check_owner (DbrLoader *loader, const Variable *self)
   const DbrCatalogueOptions *options = loader->options;
   g_autofree char *owner = owner_of (loader, self->variable);
   g_autofree char *prefix = variable_prefix (loader->catalogue->name);
+  g_autofree char *owners = owner ? variable_prefix (owner) : NULL;
+  if (owners && g_str_has_prefix (prefix, owners))
+    return; /* the catalogue's name is at fault: check_name() says so */
   if (owner)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, self->line,
                         _ ("the variable %s belongs to \"%s\", which comes with the program; "
@@ -401,6 +404,20 @@ check_owner (DbrLoader *loader, const Variable *self)
                         self->variable, prefix, self->variable);
 }
 
+/* A name under which a file of somebody's own would read our variables. */
+static void
+check_name (DbrLoader *loader)
+{
+  g_autofree char *prefix = variable_prefix (loader->catalogue->name);
+  g_autofree char *owner = owner_of (loader, prefix);
+  if (owner)
+    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE,
+                        dbr_loader_line (loader, loader->catalogue),
+                        _ ("the name \"%s\" is too near to \"%s\", which comes with the program: "
+                           "their variables would begin alike; choose another name"),
+                        loader->catalogue->name, owner);
+}
+
 void
 dbr_catalogue_check_variables (DbrLoader *loader)
 {
@@ -408,6 +425,8 @@ dbr_catalogue_check_variables (DbrLoader *loader)
   const DbrBackendDef *backend = loader->catalogue->backend;
   const DbrSignInDef *sign_in = backend->sign_in ? backend->sign_in : &none;
   guint line = dbr_loader_line (loader, backend), sign_in_line = dbr_loader_line (loader, sign_in);
+  if (!loader->options->is_shipped)
+    check_name (loader);
   const Variable all[] = {
     { backend->url_env, "url-env", line },
     { backend->socket_env, "socket-env", line },

@@ -49,14 +49,31 @@ dbr_names_join (const char *const *names)
   return g_string_free (all, FALSE);
 }
 
+/* These hold text; whatever stands between the children of the others is a slip. */
+static gboolean
+holds_text (const xmlNode *node)
+{
+  static const char *const with_text[]
+      = { "title", "instructions", "category", "description", "param",
+          "items", "value",        "on",       "unknown",     NULL };
+  return g_strv_contains (with_text, (const char *) node->name);
+}
+
 gboolean
 dbr_loader_form (DbrLoader *self, const xmlNode *node, const char *attributes, const char *children)
 {
   GError *error = NULL;
-  if (dbr_xml_check (node, attributes, children, &error))
-    return TRUE;
-  dbr_loader_take (self, error);
-  return FALSE;
+  if (!dbr_xml_check (node, attributes, children, &error))
+    {
+      dbr_loader_take (self, error);
+      return FALSE;
+    }
+  g_autofree char *text = holds_text (node) ? NULL : dbr_xml_text (node);
+  if (text && *text)
+    dbr_loader_problem (self, DBR_CATALOGUE_ERROR_GRAMMAR, dbr_node_line (node),
+                        _ ("<%s> holds the text \"%.40s\", which means nothing there; remove it"),
+                        (const char *) node->name, text);
+  return TRUE;
 }
 
 /* An attribute that must be there and say something. */

@@ -141,8 +141,7 @@ read_row (DbrLoader *loader, const xmlNode *node, DbrBackendDef *backend, gboole
   g_autoptr (GError) error = NULL;
   if (!path || is < 0)
     return;
-  if (method
-      && (!*method || strspn (method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen (method)))
+  if (method && (!*method || strspn (method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen (method)))
     {
       dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_GRAMMAR, dbr_node_line (node),
                           _ ("method=\"%s\" of <access> isn't a method; write it in capitals"),

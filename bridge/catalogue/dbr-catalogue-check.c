@@ -22,7 +22,7 @@ typedef struct
   guint line;
   guint64 used;    /* bit i: params[i] is used or reported */
   guint64 in_path; /* bit i: stands in a path */
-  guint64 in_text; /* bit i: stands where null can't be said: paths, queries, headers, tails */
+  guint64 in_text; /* bit i: stands where null can't be said: queries, headers, tails */
   guint64 in_field;
 } Pass;
 
@@ -136,6 +136,8 @@ on_expression (const DbrExpression *expression, gpointer user_data)
   guint64 *also = NULL;
   if (expression->role == DBR_ROLE_FIELD && expression->path)
     also = &pass->in_field;
+  else if (expression->role == DBR_ROLE_PATH)
+    also = &pass->in_path;
   else if (expression->role != DBR_ROLE_WHEN && expression->role != DBR_ROLE_ADVICE)
     also = &pass->in_text;
   g_auto (GStrv) names = dbr_expression_parameters (expression, &whole);
@@ -143,10 +145,7 @@ on_expression (const DbrExpression *expression, gpointer user_data)
     {
       use_parameter (pass, names[i], also);
       if (expression->role == DBR_ROLE_PATH)
-        {
-          use_parameter (pass, names[i], &pass->in_path);
-          check_path_parameter (pass, names[i]);
-        }
+        check_path_parameter (pass, names[i]);
     }
   if (whole)
     pass->used = G_MAXUINT64;
@@ -283,6 +282,11 @@ on_answer_call (const char *name, const char *const *arguments, guint line, gpoi
     }
   for (guint i = 0; arguments[i]; i++)
     {
+      for (guint j = 0; j < i; j++)
+        if (g_str_equal (arguments[i], arguments[j]))
+          dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, line,
+                              _ ("<call> of \"%s\" gives the argument \"%s\" twice; remove one"),
+                              name, arguments[i]);
       if (dbr_tool_param (tool, arguments[i]))
         continue;
       g_autofree char *remedy = hint (arguments[i], names);
@@ -326,8 +330,8 @@ check_parameters (Pass *pass)
           dbr_loader_problem (pass->loader, DBR_CATALOGUE_ERROR_RULE,
                               dbr_loader_line (pass->loader, param), "%s", text->str);
         }
-      param->keeps_null = (pass->in_field & bit) && !(pass->in_text & bit) && !param->required
-                          && !param->default_value;
+      param->keeps_null = (pass->in_field & bit) && !((pass->in_text | pass->in_path) & bit)
+                          && !param->required && !param->default_value;
     }
 }
 

@@ -239,7 +239,11 @@ static void
 check_grammar (DbrLoader *loader, xmlDoc *doc)
 {
   g_autofree char *file = g_build_filename (loader->options->schema_dir, "catalogue.rng", NULL);
-  xmlRelaxNGParserCtxtPtr parser = xmlRelaxNGNewParserCtxt (file);
+  /* Read by ourselves: libxml2 would print what it can't find. */
+  g_autoptr (GBytes) text = read_file (file, NULL);
+  gsize len = 0;
+  const char *bytes = text ? g_bytes_get_data (text, &len) : NULL;
+  xmlRelaxNGParserCtxtPtr parser = bytes ? xmlRelaxNGNewMemParserCtxt (bytes, (int) len) : NULL;
   if (parser)
     xmlRelaxNGSetParserStructuredErrors (parser, ignore, NULL);
   xmlRelaxNGPtr grammar = parser ? xmlRelaxNGParse (parser) : NULL;
@@ -289,6 +293,18 @@ read_category (DbrLoader *loader, const xmlNode *node)
 }
 
 static void
+read_tool (DbrLoader *loader, const xmlNode *node)
+{
+  GPtrArray *tools = loader->catalogue->tools;
+  DbrTool *tool = tools->len < DBR_CATALOGUE_MAX_TOOLS ? dbr_tool_read (loader, node) : NULL;
+  if (tool)
+    g_ptr_array_add (tools, tool);
+  else if (tools->len == DBR_CATALOGUE_MAX_TOOLS)
+    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
+                        _ ("a catalogue has at most %u tools; split it"), DBR_CATALOGUE_MAX_TOOLS);
+}
+
+static void
 read_root (DbrLoader *loader, const xmlNode *root)
 {
   DbrCatalogue *self = loader->catalogue;
@@ -302,6 +318,7 @@ read_root (DbrLoader *loader, const xmlNode *root)
     }
   if (!dbr_loader_form (loader, root, "name", "title instructions backend category tool offer"))
     return;
+  dbr_loader_mark (loader, self, root);
   self->name = dbr_loader_word (loader, root, "name", DBR_WORD_CATALOGUE, TRUE);
   for (xmlNode *child = dbr_xml_first_element (root); child; child = dbr_xml_next_element (child))
     if (dbr_xml_is (child, "title"))
@@ -327,12 +344,7 @@ read_root (DbrLoader *loader, const xmlNode *root)
     else if (dbr_xml_is (child, "category"))
       read_category (loader, child);
     else if (dbr_xml_is (child, "tool"))
-      {
-        DbrTool *tool
-            = self->tools->len < DBR_CATALOGUE_MAX_TOOLS ? dbr_tool_read (loader, child) : NULL;
-        if (tool)
-          g_ptr_array_add (self->tools, tool);
-      }
+      read_tool (loader, child);
     else
       dbr_loader_reserved (loader, child);
   dbr_loader_missing (loader, root, "title", title);

@@ -344,7 +344,7 @@ check_together (DbrLoader *loader, const xmlNode *node, const DbrRequestDef *sel
   if (!has[3] && (has[0] || has[1] || has[2]))
     rule (loader, node,
           _ ("per, take and max say how for-each goes on; add for-each or remove them"));
-  if (has[1] && !has[0])
+  else if (has[1] && !has[0])
     rule (loader, node, _ ("take counts items whose per is equal; add per"));
   if (self->pages > 1 && !self->rows)
     rule (loader, node, _ ("pages needs rows: the member that holds the list"));

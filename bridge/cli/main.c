@@ -17,6 +17,7 @@ static const struct
   { "mcp", dbr_cli_mcp, N_ ("serve MCP on standard input and output") },
   { "call", dbr_cli_call, N_ ("call one tool from a shell") },
   { "tools", dbr_cli_tools, N_ ("list tools, and which layer withholds what") },
+  { "catalogue", dbr_cli_catalogue, N_ ("check a catalogue of your own") },
 };
 
 static void

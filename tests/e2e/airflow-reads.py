@@ -102,7 +102,7 @@ def logs(session):
     noise = {"dag_id": "log_noise", "dag_run_id": "noise-1", "task_id": "shout"}
     text = good(session, "get_task_log", "get_task_log", "last line of noise", "belt stopped", without=("crate 1500 is",), **noise)
     TAP.ok(150 <= text.count("\n") <= 320, "get_task_log: about 200 lines", text.count("\n"))
-    text = good(session, "get_task_log, few lines", "get_task_log", "last line of noise", without=("crate 2900",), lines=3, **noise)
+    text = good(session, "get_task_log, few lines", "get_task_log", "last line of noise", without=("crate 2900",), lines=5, **noise)
     text = good(session, "get_task_log by level", "get_task_log", "the belt stopped at crate 1234", without=("crate 2998 is",),
                 level="error", **noise)
     text = good(session, "get_task_log by text with context", "get_task_log", "crate 1233 is", "crate 1234 is", "crate 1235 is",

@@ -25,7 +25,7 @@ def main():
     code, out, err = run("call", "diagnose_dag_run", "dag_id=orders_broken", "dag_run_id=bad-1")
     TAP.ok(code == 0, "call diagnose_dag_run ends with 0", code, err)
     TAP.has(out, "call diagnose_dag_run: its text", "convert", "ValueError", "XTS")
-    code, out, err = run("call", "list_dags", "tags=shop", "paused=true")
+    code, out, err = run("call", "list_dags", 'tags=["shop"]', "paused=true")
     TAP.ok(code == 0 and "nightly_paused" in out and "berth_" not in out, "call list_dags with two arguments", code, out, err)
     code, out, err = run("call", "trigger_dag_run", "dag_id=orders_daily")
     TAP.ok(code != 0 and "AIRFLOW_MCP_ALLOW_WRITES" in out + err, "call of a write without the flag", code, out, err)

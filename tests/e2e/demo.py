@@ -58,7 +58,7 @@ def main():
     tools = session.tools()
     wants(" ".join(tools), "tools/list", "diagnose_dag_run", "get_task_log", "trigger_dag_run")
     heading("3. Which Dags failed last? (list_dags)")
-    session.call("list_dags", tags=["shop"])
+    session.call("list_dags", last_dag_run_state="failed")
     heading("4. Why did this run fail? (diagnose_dag_run)")
     text, error, _ = session.call("diagnose_dag_run", dag_id="orders_broken", dag_run_id="bad-1")
     wants(text, "diagnose_dag_run", "convert", "ValueError", "XTS")

@@ -240,13 +240,13 @@ test_deadlines (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      const EngRequest request = { .method = "POST", .path = "/api/v2/x", .timeout_ms = 200 };
+      const EngRequest request = { .method = "POST", .path = "/api/v2/x", .timeout_ms = 300 };
       g_autoptr (EngResponse) response = NULL;
 
       fake_backend_script (f->backend, "POST", "*", &cases[i].answer);
       response = fixture_run (f, &request);
       assert_failed (response, ENG_ERROR_TIMEOUT, cases[i].sent, cases[i].message);
-      g_assert_nonnull (strstr (response->error->message, "within 200 ms"));
+      g_assert_nonnull (strstr (response->error->message, "within 300 ms"));
     }
 }
 
@@ -293,7 +293,7 @@ test_tail_deadline (void)
   g_autoptr (EngResponse) silent = NULL;
   const char *raw = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n1\n2\n3\n4\n5";
 
-  request.timeout_ms = 200;
+  request.timeout_ms = 500;
   fake_backend_script (f->backend, "GET", "*",
                        &(FakeAnswer){ .raw = raw, .mode = FAKE_STALL, .at = strlen (raw) });
   fake_backend_script (f->backend, "GET", "*",

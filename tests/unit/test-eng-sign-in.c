@@ -249,6 +249,17 @@ test_renewal_fails (void)
   g_assert_cmpuint (response->attempts, ==, 1);
 }
 
+/* Refuses what comes with the first token. */
+static gboolean
+refuse_first_token (const FakeRequest *request, FakeAnswer *answer, gpointer user_data)
+{
+  g_autofree char *credential = fake_request_header (request, "authorization", NULL);
+
+  (void) user_data;
+  *answer = g_strcmp0 (credential, "Bearer T1") == 0 ? expired : ok;
+  return TRUE;
+}
+
 /* Many refused at once: one new sign-in, each repeated once. */
 static void
 test_renewed_together (void)
@@ -256,13 +267,10 @@ test_renewed_together (void)
   g_autoptr (Fixture) f = signing_in ();
   g_autoptr (GPtrArray) out = g_ptr_array_new_with_free_func ((GDestroyNotify) eng_response_free);
   const EngRequest request = { .method = "GET", .path = "/api/v2/x", .timeout_ms = 20000 };
-  FakeAnswer refused = expired;
 
-  refused.times = 8;
   fake_backend_script (f->backend, "POST", "/auth/token", TOKEN ("T1"));
   fake_backend_script (f->backend, "POST", "/auth/token", TOKEN ("T2"));
-  fake_backend_script (f->backend, "GET", "/api/v2/x", &refused);
-  fake_backend_script (f->backend, "GET", "/api/v2/x", &ok);
+  fake_backend_set_handler (f->backend, refuse_first_token, NULL);
   for (guint i = 0; i < 8; i++)
     fixture_send (f, &request, out);
   fixture_wait (out, 8);

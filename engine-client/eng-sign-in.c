@@ -288,6 +288,7 @@ eng_signer_start (EngSigner *self, GError **error)
     .body = self->body,
     .may_reuse = TRUE,
     .timeout_ms = ENG_SIGN_IN_TIMEOUT_MS,
+    .limit_ms = ENG_SIGN_IN_TIMEOUT_MS,
     .max_body_bytes = ENG_SIGN_IN_MAX_BYTES,
   };
 

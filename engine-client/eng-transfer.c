@@ -296,6 +296,7 @@ start (EngTransfer *self, const char *path, GError **error)
     .headers = headers,
     .body = self->body,
     .is_read = self->is_read,
+    .limit_ms = self->timeout_ms,
     .timeout_ms = (guint) MAX ((left_us (self) + 999) / 1000, 1),
     .max_body_bytes = client->max_body_bytes,
     .tail = self->tail,

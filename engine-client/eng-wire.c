@@ -285,7 +285,7 @@ eng_exchange_start (
   self->wire = wire;
   self->easy = easy;
   self->done = done;
-  self->timeout_ms = ask->timeout_ms;
+  self->limit_ms = ask->limit_ms;
   self->headers = eng_headers_ref (ask->headers);
   self->body = ask->body != NULL ? g_bytes_ref (ask->body) : NULL;
   self->error_text[0] = '\0';
@@ -358,6 +358,28 @@ why_not_connected (const EngExchange *self)
   return g_strdup (self->error_text[0] != '\0' ? self->error_text : "nobody listens there");
 }
 
+/* "30 s", "250 ms" */
+static char *
+format_ms (guint ms)
+{
+  return ms % 1000 == 0 ? g_strdup_printf ("%u s", ms / 1000) : g_strdup_printf ("%u ms", ms);
+}
+
+static char *
+message_for_timeout (const EngExchange *self)
+{
+  const char *origin = self->wire->origin;
+  gboolean is_sent = eng_exchange_sent (self) != ENG_NOT_SENT;
+  g_autofree char *limit
+      = format_ms (is_sent ? self->limit_ms : MIN (self->limit_ms, self->wire->connect_timeout_ms));
+
+  if (!is_sent)
+    return g_strdup_printf ("no connection to %s within %s", origin, limit);
+  return g_strdup_printf ("%s from %s within %s",
+                          self->reader.is_complete ? "no complete answer" : "no answer", origin,
+                          limit);
+}
+
 static char *
 message_for (const EngExchange *self, CURLcode code)
 {
@@ -381,12 +403,7 @@ message_for (const EngExchange *self, CURLcode code)
                                                                : "",
                               self->wire->ca_file_name != NULL ? self->wire->ca_file_name : "");
     case ENG_ERROR_TIMEOUT:
-      if (eng_exchange_sent (self) == ENG_NOT_SENT)
-        return g_strdup_printf ("no connection to %s within %u ms", origin,
-                                MIN (self->timeout_ms, self->wire->connect_timeout_ms));
-      return g_strdup_printf ("%s from %s within %u ms",
-                              self->reader.is_complete ? "no complete answer" : "no answer", origin,
-                              self->timeout_ms);
+      return message_for_timeout (self);
     case ENG_ERROR_CONFIG:
       return g_strdup_printf ("the request to %s cannot be made: %s", origin, detail);
     case ENG_ERROR_TOO_LARGE:

@@ -59,7 +59,8 @@ typedef struct
   GBytes *body;       /* nullable */
   gboolean is_read;   /* may share a connection, speak HTTP/2, be repeated on a dead one */
   gboolean may_reuse; /* a fresh connection that may be kept (sign-in) */
-  guint timeout_ms;   /* 1.. */
+  guint timeout_ms;   /* 1..: what is left of limit_ms */
+  guint limit_ms;     /* what the whole request has, for messages */
   gsize max_body_bytes;
   const EngTail *tail;
 } EngAsk;
@@ -76,7 +77,7 @@ struct _EngExchange
   gboolean is_connected; /* the request was about to go out, once at least */
   EngHeaders *headers;
   GBytes *body;
-  guint timeout_ms;
+  guint limit_ms;
   EngReader reader;
   EngExchangeDone done;
   char error_text[CURL_ERROR_SIZE];

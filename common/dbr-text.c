@@ -410,7 +410,8 @@ char *
 dbr_text_redact_url (const char *url)
 {
   g_autoptr (GString) out = g_string_new (NULL);
-  const char *scheme_end = strstr (url, "://");
+  gsize scheme = strspn (url, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "+.-");
+  const char *scheme_end = g_str_has_prefix (url + scheme, "://") ? url + scheme : NULL;
   const char *authority = scheme_end ? scheme_end + 3 : url;
   gsize path_end = strcspn (authority, "?#");
   gsize len = MIN (strcspn (authority, "/\\?#"), path_end);

@@ -184,6 +184,7 @@ test_redact_url (void)
     { "https://[::1]:8080/x", "https://[::1]:8080/x" },
     { "user:pass@host/x", "host/x" },
     { "http://host\n/x\x1b[31m", "http://host\\n/x" },
+    { "no scheme?x=http://u:p@h", "no scheme" },
     { "", "" },
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

@@ -383,7 +383,7 @@ test_errors (void)
       "answer.xml:1: <section> holds the text \"text\"; text to print stands in a <line>" },
     { "<when><line>x</line></when>", DBR_CATALOGUE_ERROR_GRAMMAR,
       "answer.xml:1: <when> lacks the attribute \"test\"; add it" },
-    { "<line>x</line><otherwise/>", DBR_CATALOGUE_ERROR_GRAMMAR,
+    { "<line>x</line><otherwise/>", DBR_CATALOGUE_ERROR_RULE,
       "answer.xml:1: <otherwise> must stand directly behind an element with a condition (<when>, "
       "or a when attribute)" },
     { "<call/>", DBR_CATALOGUE_ERROR_GRAMMAR,

@@ -7,7 +7,7 @@
 
 #include "dbr-json-lex-core.h"
 
-G_DEFINE_QUARK (dbr - json - error - quark, dbr_json_error)
+G_DEFINE_QUARK (dbr_json_error, dbr_json_error)
 
 #define STOP CLASS_STRING_STOP
 const guint8 dbr_json_char_class[256] = {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK (dbr - json - path - error - quark, dbr_json_path_error)
+G_DEFINE_QUARK (dbr_json_path_error, dbr_json_path_error)
 
 gpointer
 path_alloc (DbrJsonPath *self, gsize size)

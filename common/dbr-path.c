@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK (dbr-path-error-quark, dbr_path_error)
+G_DEFINE_QUARK (dbr_path_error, dbr_path_error)
 
 static gboolean
 is_unreserved (guchar c)

@@ -20,34 +20,46 @@ typedef enum
 
 /* Appends @bytes: bad UTF-8 (overlong, surrogates, truncated) becomes U+FFFD; ANSI/ECMA-48 sequences are removed whole; other C0/C1 controls, NUL and DEL are removed, tab becomes a space in one-line mode; bidi, zero width, tag and other
  * invisible characters (Cf, U+115F, U+3164...) are shown as \u{202E}. Emoji joiners (ZWJ between emoji, VS16) stay. len -1: NUL-terminated. */
-void dbr_text_append_safe (GString *out, const char *bytes, gssize len, DbrTextMode mode);
+void
+dbr_text_append_safe (GString *out, const char *bytes, gssize len, DbrTextMode mode);
 /* Only makes UTF-8 valid. */
-void dbr_text_append_valid (GString *out, const char *bytes, gssize len);
+void
+dbr_text_append_valid (GString *out, const char *bytes, gssize len);
 /* The largest prefix of at most max_bytes that ends at a code point boundary. */
-gsize dbr_text_cut_length (const char *text, gsize len, gsize max_bytes);
+gsize
+dbr_text_cut_length (const char *text, gsize len, gsize max_bytes);
 /* Appends text as a JSON string with quotes; @text must be valid UTF-8. Escapes ", \, C0, DEL, U+2028/9. Fast: runs of plain bytes are copied whole. */
-void dbr_text_append_json_string (GString *out, const char *text, gssize len);
+void
+dbr_text_append_json_string (GString *out, const char *text, gssize len);
 
 /* ---- masking */
 #define DBR_MASK_TEXT "[masked]"
 #define DBR_MASK_MIN_BYTES 8u /* shorter secrets are not masked: they would mask ordinary words */
 
 typedef struct _DbrMask DbrMask;
-DbrMask *dbr_mask_new (void);
-DbrMask *dbr_mask_ref (DbrMask *self);
-void dbr_mask_unref (DbrMask *self);
+DbrMask *
+dbr_mask_new (void);
+DbrMask *
+dbr_mask_ref (DbrMask *self);
+void
+dbr_mask_unref (DbrMask *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrMask, dbr_mask_unref)
 /* Remembers a secret: it is then masked raw, in base64 (all three alignments, standard and URL alphabet), percent-encoded, JSON-escaped and hex. At most 64 secrets; the oldest sign-in tokens go first. */
-void dbr_mask_add (DbrMask *self, const char *secret);
+void
+dbr_mask_add (DbrMask *self, const char *secret);
 typedef enum
 {
-  DBR_MASK_OWN = 0,         /* only our own secrets */
-  DBR_MASK_SHAPES = 1 << 0, /* and well-known shapes: JWTs, Bearer/Basic headers, user:pass@ in URLs, password=/token=/secret=/api_key= values, AKIA..., ghp_..., PEM private keys */
+  DBR_MASK_OWN = 0, /* only our own secrets */
+  DBR_MASK_SHAPES
+  = 1
+    << 0, /* and well-known shapes: JWTs, Bearer/Basic headers, user:pass@ in URLs, password=/token=/secret=/api_key= values, AKIA..., ghp_..., PEM private keys */
 } DbrMaskFlags;
 /* Masks in place everything from byte @from on. */
-void dbr_mask_apply (const DbrMask *self, GString *text, gsize from, DbrMaskFlags flags);
+void
+dbr_mask_apply (const DbrMask *self, GString *text, gsize from, DbrMaskFlags flags);
 
 /* A URL for messages: scheme, host, port and path; user info, query and fragment gone. */
-char *dbr_text_redact_url (const char *url);
+char *
+dbr_text_redact_url (const char *url);
 
 G_END_DECLS

@@ -10,7 +10,7 @@
 #include <libxml/xmlmemory.h>
 #include <string.h>
 
-G_DEFINE_QUARK (dbr - catalogue - error - quark, dbr_catalogue_error)
+G_DEFINE_QUARK (dbr_catalogue_error, dbr_catalogue_error)
 
 typedef xmlChar DbrXmlChar;
 static void

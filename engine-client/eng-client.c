@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK (eng-error-quark, eng_error)
+G_DEFINE_QUARK (eng_error, eng_error)
 
 void
 eng_response_free (EngResponse *self)

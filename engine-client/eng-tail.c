@@ -30,7 +30,8 @@ struct _EngTailReader
   guint64 n_matched;
 };
 
-#define RECORD_OVERHEAD_BYTES (sizeof (EngRecord) + sizeof (GList) + 32u) /* and the allocator's \
+#define RECORD_OVERHEAD_BYTES \
+  (sizeof (EngRecord) + sizeof (GList) + 32u) /* and the allocator's \
                                                                            */
 
 static gsize

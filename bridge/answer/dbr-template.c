@@ -8,7 +8,7 @@
 #include "dbr-template-priv.h"
 #include <string.h>
 
-G_DEFINE_QUARK (dbr - template - error - quark, dbr_template_error)
+G_DEFINE_QUARK (dbr_template_error, dbr_template_error)
 
 /* Where a value goes: raw for requests, made safe for answers. */
 typedef struct

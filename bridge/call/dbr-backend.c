@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-G_DEFINE_QUARK (dbr - backend - error - quark, dbr_backend_error)
+G_DEFINE_QUARK (dbr_backend_error, dbr_backend_error)
 
 struct _DbrBackend
 {

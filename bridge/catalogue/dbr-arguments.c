@@ -25,7 +25,7 @@
 #define MAX_MATCH_DEPTH 1000u
 #define MAX_MATCH_KIB 1024u
 
-G_DEFINE_QUARK (dbr - argument - error - quark, dbr_argument_error)
+G_DEFINE_QUARK (dbr_argument_error, dbr_argument_error)
 
 typedef struct
 {

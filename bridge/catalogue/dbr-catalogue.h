@@ -35,34 +35,34 @@ struct _DbrParam
   DbrParamType type;
   gboolean required;
   gboolean slashes;
-  char *wildcard;         /* nullable: stands in the path when left out */
+  char *wildcard;            /* nullable: stands in the path when left out */
   DbrJsonDoc *default_value; /* nullable */
-  char **values;          /* nullable: enum (as text) */
+  char **values;             /* nullable: enum (as text) */
   gboolean has_minimum, has_maximum;
   double minimum, maximum;
   guint min_length, max_length; /* characters */
-  char *pattern;          /* nullable */
-  gpointer regex;         /* compiled pattern (pcre2_code), private */
-  char *refuse;           /* nullable */
+  char *pattern;                /* nullable */
+  gpointer regex;               /* compiled pattern (pcre2_code), private */
+  char *refuse;                 /* nullable */
   guint min_items, max_items;
-  DbrParam *items;        /* arrays; nullable: anything */
-  GPtrArray *members;     /* (element-type DbrParam) of an object; NULL: free */
-  gboolean keeps_null;    /* it only fills body fields (`from`): null and "" are sent as they came */
+  DbrParam *items;     /* arrays; nullable: anything */
+  GPtrArray *members;  /* (element-type DbrParam) of an object; NULL: free */
+  gboolean keeps_null; /* it only fills body fields (`from`): null and "" are sent as they came */
 };
 
 typedef struct
 {
-  char *name;            /* NULL with from_object */
-  DbrTemplate *value;    /* query, header; field text */
-  DbrJsonPath *when;     /* query: nullable condition */
-  DbrJsonPath *from;     /* field: node; query: object of pairs */
-  DbrJsonDoc *json;      /* field: fixed JSON */
-  DbrJsonDoc *absent;    /* field: JSON when `from` selects nothing; NULL: leave out */
+  char *name;         /* NULL with from_object */
+  DbrTemplate *value; /* query, header; field text */
+  DbrJsonPath *when;  /* query: nullable condition */
+  DbrJsonPath *from;  /* field: node; query: object of pairs */
+  DbrJsonDoc *json;   /* field: fixed JSON */
+  DbrJsonDoc *absent; /* field: JSON when `from` selects nothing; NULL: leave out */
 } DbrField;
 
 typedef struct
 {
-  char *records_member; /* NULL: NDJSON */
+  char *records_member;                            /* NULL: NDJSON */
   DbrTemplate *lines, *level, *contains, *context; /* nullable but lines */
 } DbrTailSpec;
 
@@ -75,19 +75,19 @@ typedef struct
 typedef struct
 {
   char *id;
-  guint index;            /* in tool->requests */
-  DbrTemplate *method;    /* usually a literal */
-  DbrTemplate *path;      /* relative to the prefix; a `path` parameter alone: the whole final path */
-  gboolean whole_path;    /* the path is one {parameter} of type path */
-  DbrJsonPath *when;      /* nullable condition */
+  guint index;         /* in tool->requests */
+  DbrTemplate *method; /* usually a literal */
+  DbrTemplate *path;   /* relative to the prefix; a `path` parameter alone: the whole final path */
+  gboolean whole_path; /* the path is one {parameter} of type path */
+  DbrJsonPath *when;   /* nullable condition */
   gboolean optional;
-  guint *accept;          /* 0-terminated, nullable */
-  char *rows;             /* nullable */
-  guint pages;            /* 1: no paging */
-  DbrJsonPath *for_each;  /* nullable */
-  DbrTemplate *per;       /* nullable */
+  guint *accept;         /* 0-terminated, nullable */
+  char *rows;            /* nullable */
+  guint pages;           /* 1: no paging */
+  DbrJsonPath *for_each; /* nullable */
+  DbrTemplate *per;      /* nullable */
   guint take, max;
-  gboolean confirm;       /* by attribute; deletes always confirm */
+  gboolean confirm; /* by attribute; deletes always confirm */
   gboolean destroys;
   gboolean idempotent;
   guint timeout_ms;       /* 0: the default */
@@ -98,8 +98,8 @@ typedef struct
   DbrTailSpec *tail;      /* nullable */
   GPtrArray *advice;      /* (element-type DbrAdvice) */
   DbrTemplate *unknown;   /* nullable */
-  guint64 needs;          /* bit i: waits for tool->requests[i] (graph users need the graph's source) */
-  DbrAccess access;       /* strictest that it can need (any method of an enum) */
+  guint64 needs;    /* bit i: waits for tool->requests[i] (graph users need the graph's source) */
+  DbrAccess access; /* strictest that it can need (any method of an enum) */
   gboolean method_varies;
   guint line;
 } DbrRequestDef;
@@ -118,8 +118,9 @@ typedef struct
   GPtrArray *requests; /* (element-type DbrRequestDef), at most 32 */
   DbrGraphDef *graph;  /* nullable */
   DbrAnswer *answer;
-  DbrAccess access;    /* strictest of its requests */
-  gboolean access_varies; /* an escape hatch: what it needs depends on its arguments; access is then the strictest, `least` the least */
+  DbrAccess access; /* strictest of its requests */
+  gboolean
+      access_varies; /* an escape hatch: what it needs depends on its arguments; access is then the strictest, `least` the least */
   DbrAccess least;
   gboolean destroys, idempotent; /* for annotations */
   guint line;
@@ -129,9 +130,9 @@ typedef struct
 {
   char *token_env, *user_env, *password_env; /* nullable */
   char *default_user, *default_password;     /* nullable; for loopback origins only */
-  char *path;         /* nullable: only a fixed token */
+  char *path;                                /* nullable: only a fixed token */
   char *user_member, *password_member, *token_member;
-  char *renew_403;    /* nullable */
+  char *renew_403; /* nullable */
 } DbrSignInDef;
 
 typedef struct
@@ -139,8 +140,8 @@ typedef struct
   char *server_name;
   char *url, *url_env, *socket_env; /* nullable but url or socket */
   char *prefix;
-  DbrSignInDef *sign_in; /* nullable */
-  char *ca_file_env;     /* nullable */
+  DbrSignInDef *sign_in;          /* nullable */
+  char *ca_file_env;              /* nullable */
   char *writes_env, *deletes_env; /* nullable: that gate can't be opened */
   DbrAccessTable *access;
   GPtrArray *access_notes; /* (element-type utf8) one line a row, for `catalogue check` */
@@ -166,34 +167,41 @@ typedef struct
 
 typedef struct
 {
-  gboolean is_shipped;           /* trusted with any variable; RELAX NG is skipped (the build checked it) */
-  const char *const *allow_env;  /* nullable: more variables that a user's file may read */
-  const char *schema_dir;        /* where catalogue.rng is */
+  gboolean is_shipped; /* trusted with any variable; RELAX NG is skipped (the build checked it) */
+  const char *const *allow_env; /* nullable: more variables that a user's file may read */
+  const char *schema_dir;       /* where catalogue.rng is */
 } DbrCatalogueOptions;
 
 /* Loads and checks a file. Errors: DBR_CATALOGUE_ERROR; the message may hold several lines, one a problem (at most 20). */
-DbrCatalogue *dbr_catalogue_load (const char *file, const DbrCatalogueOptions *options, GError **error);
-void dbr_catalogue_free (DbrCatalogue *self);
+DbrCatalogue *
+dbr_catalogue_load (const char *file, const DbrCatalogueOptions *options, GError **error);
+void
+dbr_catalogue_free (DbrCatalogue *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrCatalogue, dbr_catalogue_free)
-const DbrTool *dbr_catalogue_find (const DbrCatalogue *self, const char *tool);
-const DbrRequestDef *dbr_tool_request (const DbrTool *self, const char *id);
+const DbrTool *
+dbr_catalogue_find (const DbrCatalogue *self, const char *tool);
+const DbrRequestDef *
+dbr_tool_request (const DbrTool *self, const char *id);
 
 /* ---- tool list (dbr-tool-list.c) */
 /* {name, title, description, inputSchema, annotations{title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint}}; @note (nullable) is appended to the description. */
-json_t *dbr_tool_describe (const DbrTool *self, const char *note);
+json_t *
+dbr_tool_describe (const DbrTool *self, const char *note);
 
 /* ---- arguments (dbr-arguments.c) */
 #define DBR_ARGUMENT_ERROR (dbr_argument_error_quark ())
-GQuark dbr_argument_error_quark (void);
+GQuark
+dbr_argument_error_quark (void);
 typedef enum
 {
   DBR_ARGUMENT_ERROR_MISSING,
   DBR_ARGUMENT_ERROR_TYPE,
-  DBR_ARGUMENT_ERROR_RANGE,  /* limits, enum, pattern, refuse, length */
+  DBR_ARGUMENT_ERROR_RANGE,   /* limits, enum, pattern, refuse, length */
   DBR_ARGUMENT_ERROR_UNKNOWN, /* names the nearest */
 } DbrArgumentError;
 /* Checks what a model sent and gives the normalised object: left-out optional parameters (absent, null, "" for strings in paths and queries) absent or their defaults, numbers/booleans/objects/arrays that came as strings converted,
  * integers as plain integers, values inside free objects byte for byte. All problems in one message, one a line; the code is the first's. */
-DbrJsonDoc *dbr_arguments_check (const DbrTool *tool, DbrJson arguments, GError **error);
+DbrJsonDoc *
+dbr_arguments_check (const DbrTool *tool, DbrJson arguments, GError **error);
 
 G_END_DECLS

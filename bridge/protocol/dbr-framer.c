@@ -29,7 +29,7 @@ struct _DbrFramer
   gboolean has_ended;
 };
 
-G_DEFINE_QUARK (dbr - frame - error - quark, dbr_frame_error)
+G_DEFINE_QUARK (dbr_frame_error, dbr_frame_error)
 
 static void
 resize (DbrFramer *self, gsize capacity)

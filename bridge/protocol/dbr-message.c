@@ -14,7 +14,7 @@
 /* Below this many members comparing each with each is cheaper than a hash table. */
 #define FEW_MEMBERS 8u
 
-G_DEFINE_QUARK (dbr - rpc - error - quark, dbr_rpc_error)
+G_DEFINE_QUARK (dbr_rpc_error, dbr_rpc_error)
 
 DbrJsonDoc *
 dbr_message_parse_line (GBytes *line, GError **error)

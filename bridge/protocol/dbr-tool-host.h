@@ -24,7 +24,8 @@ typedef struct
   json_t *ask_schema;  /* requestedSchema */
   char *request_state; /* goes to the client and comes back in its retry */
 } DbrCallResult;
-void dbr_call_result_free (DbrCallResult *self);
+void
+dbr_call_result_free (DbrCallResult *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrCallResult, dbr_call_result_free)
 
 typedef enum
@@ -40,7 +41,7 @@ typedef enum
 {
   DBR_ASKING_IMPOSSIBLE, /* the client can't show a form: the flags alone decide */
   DBR_ASKING_INLINE,     /* legacy era, terminal: events->ask, then host->answered */
-  DBR_ASKING_STATELESS,  /* modern era: end the call with input_required; the retry brings state and responses */
+  DBR_ASKING_STATELESS, /* modern era: end the call with input_required; the retry brings state and responses */
 } DbrAsking;
 
 /* Read during host->call only, apart from the documents, which the host may reference. */
@@ -75,7 +76,10 @@ struct _DbrToolHost
   json_t *(*list_tools) (DbrToolHost *self);
   gboolean (*has_tool) (DbrToolHost *self, const char *name);
   /* Starts a call of a tool that exists; returns its handle, valid until done or cancel. */
-  gpointer (*call) (DbrToolHost *self, const DbrCallRequest *request, const DbrCallEvents *events, gpointer user_data);
+  gpointer (*call) (DbrToolHost *self,
+                    const DbrCallRequest *request,
+                    const DbrCallEvents *events,
+                    gpointer user_data);
   void (*answered) (DbrToolHost *self, gpointer call, DbrAskOutcome outcome);
   /* Aborts; done is not called. */
   void (*cancel) (DbrToolHost *self, gpointer call);

@@ -99,9 +99,10 @@ struct _DbrCall
 
   DbrJsonDoc *args;
   char id[37];
-  gint64 now_us;      /* wall clock at the start: one "now" for the whole answer */
-  gint64 deadline_us; /* monotonic; moved on while the user is asked */
-  guint steps_left;   /* of JSONPath */
+  const char *boundary; /* nullable: random */
+  gint64 now_us;        /* wall clock at the start: one "now" for the whole answer */
+  gint64 deadline_us;   /* monotonic; moved on while the user is asked */
+  guint steps_left;     /* of JSONPath */
   DbrStep *steps;
   guint n_steps;
   DbrJsonDoc *root; /* $ */

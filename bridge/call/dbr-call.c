@@ -168,7 +168,7 @@ render (DbrCall *self)
   env.graph = self->graph;
   env.log_style = self->catalogue->backend->log_style;
   env.mask = dbr_backend_mask (self->backend);
-  env.boundary = boundary;
+  env.boundary = self->boundary ? self->boundary : boundary;
   env.shut = shut_note;
   env.shut_data = self;
   env.records = records;
@@ -454,7 +454,8 @@ dbr_call_start (DbrCall *self)
   g_autofree char *id = g_uuid_string_random ();
 
   g_strlcpy (self->id, id, sizeof self->id);
-  self->now_us = g_get_real_time ();
+  if (self->now_us == 0)
+    self->now_us = g_get_real_time ();
   self->deadline_us
       = g_get_monotonic_time () + (gint64) dbr_backend_timeout_ms (self->backend) * 1000;
   self->steps_left = DBR_CALL_MAX_STEPS;

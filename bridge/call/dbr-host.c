@@ -16,6 +16,9 @@ typedef struct
   DbrBackend *backend;
   gboolean assume_yes;
   gboolean json_output;
+  gint64 now_us;
+  const char *boundary;
+  char *instructions;
   GHashTable *calls; /* set of DbrCall */
 } Host;
 
@@ -118,6 +121,8 @@ make_call (Host *self,
   call->asking = request->asking;
   call->assume_yes = self->assume_yes;
   call->json_output = self->json_output;
+  call->now_us = self->now_us;
+  call->boundary = self->boundary;
   call->wants_progress = request->wants_progress;
   call->forget = forget;
   if (request->input_responses.doc)
@@ -175,6 +180,16 @@ cancel (DbrToolHost *door, gpointer handle)
   g_hash_table_remove (self->calls, call);
 }
 
+/* What the catalogue says, and what the layers withhold here: a model should know before its first call. */
+static char *
+instructions (const Host *self)
+{
+  const char *own = self->catalogue->instructions;
+  g_autofree char *layers = dbr_gate_summary (self->gate);
+
+  return g_strdup_printf ("%s%s%s", own ? own : "", own ? "\n" : "", layers);
+}
+
 DbrToolHost *
 dbr_host_new (DbrCatalogue *catalogue, const DbrHostOptions *options, GError **error)
 {
@@ -187,6 +202,8 @@ dbr_host_new (DbrCatalogue *catalogue, const DbrHostOptions *options, GError **e
   self->calls = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) dbr_call_free, NULL);
   self->assume_yes = options->assume_yes;
   self->json_output = options->json_output;
+  self->now_us = options->now_us;
+  self->boundary = options->boundary;
   self->gate = dbr_gate_new (catalogue, &gate, error);
   if (self->gate == NULL)
     {
@@ -196,7 +213,8 @@ dbr_host_new (DbrCatalogue *catalogue, const DbrHostOptions *options, GError **e
   self->host.server_name = catalogue->backend->server_name;
   self->host.server_title = catalogue->title;
   self->host.server_version = PACKAGE_VERSION;
-  self->host.instructions = catalogue->instructions;
+  self->instructions = instructions (self);
+  self->host.instructions = self->instructions;
   self->host.list_tools = list_tools;
   self->host.has_tool = has_tool;
   self->host.call = start;
@@ -214,6 +232,7 @@ dbr_host_free (DbrToolHost *door)
     return;
   g_hash_table_unref (self->calls);
   g_clear_pointer (&self->gate, dbr_gate_free);
+  g_free (self->instructions);
   dbr_backend_free (self->backend);
   dbr_catalogue_free (self->catalogue);
   g_free (self);

@@ -14,6 +14,8 @@ typedef struct
   gboolean hide_gated;
   gboolean assume_yes;  /* the person at the terminal said yes beforehand (call --yes) */
   gboolean json_output; /* answers are the records as JSON (call --output json) */
+  gint64 now_us;        /* tests: the time that every call believes; 0: the clock */
+  const char *boundary; /* tests: the word of log fences; NULL: random a call */
 } DbrHostOptions;
 
 /* Takes @catalogue (transfer full). Errors: as dbr_gate_new(). */

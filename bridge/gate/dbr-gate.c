@@ -219,6 +219,31 @@ dbr_gate_report (const DbrGate *self)
   return g_string_free (g_steal_pointer (&out), FALSE);
 }
 
+static void
+summarize (GString *out, const char *what, const char *name, DbrGateState state)
+{
+  g_string_append_printf (out, ", %s %s", what, state_word (state));
+  if (name && state == DBR_GATE_SHUT)
+    g_string_append_printf (out, " (%s)", name);
+}
+
+char *
+dbr_gate_summary (const DbrGate *self)
+{
+  const DbrBackendDef *backend = self->catalogue->backend;
+  g_autoptr (GString) out = g_string_new ("In this server: reads open");
+
+  summarize (out, "writes", backend->writes_env, self->writes);
+  summarize (out, "deletes", backend->deletes_env, dbr_gate_state (self, DBR_ACCESS_DELETE));
+  if (self->scope)
+    {
+      g_autofree char *scope = g_strjoinv (", ", self->scope);
+      g_string_append_printf (out, "; only the categories %s", scope);
+    }
+  g_string_append_c (out, '.');
+  return g_string_free (g_steal_pointer (&out), FALSE);
+}
+
 /* ---- the refusal */
 
 static const char *

@@ -16,7 +16,7 @@ static const struct
 #define CONTENT "line section each table log verbatim json call when otherwise"
   { "line", ELEMENT_LINE, "when indent", "" },
   { "section", ELEMENT_SECTION, "when title indent", CONTENT },
-  { "each", ELEMENT_EACH, "when in sort group limit as indent", CONTENT " more" },
+  { "each", ELEMENT_EACH, "when in sort group last limit as indent", CONTENT " more" },
   { "table", ELEMENT_TABLE, "when in sort limit indent", "column more" },
   { "log", ELEMENT_LOG, "when in limit indent", "" },
   { "verbatim", ELEMENT_VERBATIM, "when value", "" },
@@ -299,6 +299,7 @@ read_list (const xmlNode *node, Element *self, GError **error)
 {
   return read_needed_path (node, "in", &self->in, error) && read_sort (node, self, error)
          && read_template (node, "group", &self->group, error)
+         && dbr_xml_uint (node, "last", 1, 1000, &self->last, error)
          && read_template (node, "limit", &self->limit, error) && read_as (node, self, error);
 }
 

@@ -57,6 +57,7 @@ typedef struct
   gboolean descending;
   DbrTemplate *group;   /* nullable */
   DbrTemplate *limit;   /* nullable */
+  guint last;           /* each: only so many items from the end; 0: all */
   char *as;             /* nullable */
   char *tool;           /* call */
   GPtrArray *children;  /* (element-type Element) */

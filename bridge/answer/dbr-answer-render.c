@@ -424,8 +424,11 @@ render_each (Render *self, const Element *element, guint indent, GError **error)
   g_autoptr (DbrJsonDoc) groups = NULL;
   guint limit = 0, shown = 0;
   dbr_node_list_init (&list);
-  if (!render_items (self, element, &list, error)
-      || (element->group && !group_items (self, element, &list, &groups, error))
+  if (!render_items (self, element, &list, error))
+    return FALSE;
+  if (element->last && element->last < dbr_node_list_size (&list))
+    g_array_remove_range (list.nodes, 0, list.nodes->len - element->last);
+  if ((element->group && !group_items (self, element, &list, &groups, error))
       || !render_limit (self, element, dbr_node_list_size (&list), &limit, error))
     return FALSE;
   for (; shown < limit && !self->is_full; shown++)

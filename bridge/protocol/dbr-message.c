@@ -65,6 +65,20 @@ is_integer (DbrJson node)
   return TRUE;
 }
 
+/* A string written in one way only, whatever escapes it came with: NUL-free, and equal where the
+ * strings are. */
+static char *
+dup_decoded (DbrJson string)
+{
+  g_autoptr (GString) scratch = g_string_new (NULL);
+  GString *out = g_string_new (NULL);
+  gsize n_bytes;
+  const char *text = dbr_json_string (string, scratch, &n_bytes);
+
+  dbr_text_append_json_string (out, text, (gssize) n_bytes);
+  return g_string_free (out, FALSE);
+}
+
 char *
 dbr_message_id_key (DbrJson id)
 {
@@ -75,30 +89,26 @@ dbr_message_id_key (DbrJson id)
     return NULL;
   if (is_integer (id))
     return n_bytes == 2 && memcmp (raw, "-0", 2) == 0 ? g_strdup ("0") : g_strndup (raw, n_bytes);
-  if (dbr_json_type (id) == DBR_JSON_STRING)
-    {
-      g_autoptr (GString) scratch = g_string_new (NULL);
-      GString *key = g_string_new (NULL);
-      const char *text = dbr_json_string (id, scratch, &n_bytes);
-
-      dbr_text_append_json_string (key, text, (gssize) n_bytes);
-      return g_string_free (key, FALSE);
-    }
-  return NULL;
+  return dbr_json_type (id) == DBR_JSON_STRING ? dup_decoded (id) : NULL;
 }
 
 /* ------------------------------------------------------------------ keys that occur twice */
 
+/* Keys hardly ever hold an escape: then they are alike when their bytes are. */
 static gboolean
 same_text (DbrJson a, DbrJson b)
 {
-  g_autoptr (GString) scratch_a = g_string_new (NULL);
-  g_autoptr (GString) scratch_b = g_string_new (NULL);
+  g_autofree char *text_a = NULL;
+  g_autofree char *text_b = NULL;
   gsize n_a, n_b;
-  const char *text_a = dbr_json_string (a, scratch_a, &n_a);
-  const char *text_b = dbr_json_string (b, scratch_b, &n_b);
+  const char *raw_a = dbr_json_raw (a, &n_a);
+  const char *raw_b = dbr_json_raw (b, &n_b);
 
-  return n_a == n_b && memcmp (text_a, text_b, n_a) == 0;
+  if (memchr (raw_a, '\\', n_a) == NULL && memchr (raw_b, '\\', n_b) == NULL)
+    return n_a == n_b && memcmp (raw_a, raw_b, n_a) == 0;
+  text_a = dup_decoded (a);
+  text_b = dup_decoded (b);
+  return strcmp (text_a, text_b) == 0;
 }
 
 static DbrJson

@@ -54,8 +54,9 @@ on_send (gpointer user_data, GString *line)
 static gboolean
 on_is_behind (gpointer user_data)
 {
-  (void) user_data;
-  return FALSE;
+  guint *n_asked = user_data;
+
+  return ++*n_asked % 7 == 0;
 }
 
 static void
@@ -84,7 +85,8 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
   const DbrServerOptions options = { .calls = { .max_running = 4, .max_queued = 4 } };
-  const DbrSink sink = { on_send, on_is_behind, NULL };
+  guint n_asked = (guint) size;
+  const DbrSink sink = { on_send, on_is_behind, &n_asked };
   const gsize step = 1 + size % 509;
   DbrToolHost *host = test_host_new ();
   DbrServer *server = dbr_server_new (host, &sink, &options);
@@ -99,6 +101,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
       memcpy (space, data, n);
       dbr_framer_filled (framer, n);
       take_lines (framer, server);
+      dbr_server_resume (server);
       if (n == 0)
         break;
       data += n;

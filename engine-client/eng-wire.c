@@ -194,6 +194,8 @@ handle_new (const EngWire *self)
   if (easy == NULL)
     return NULL;
   curl_easy_setopt (easy, CURLOPT_NOSIGNAL, 1L);
+  /* Else giving up on a name would wait for the resolver, and everybody with it. */
+  curl_easy_setopt (easy, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt (easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt (easy, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt (easy, CURLOPT_PATH_AS_IS, 1L);
@@ -380,13 +382,22 @@ message_for_timeout (const EngExchange *self)
                           limit);
 }
 
+/* What breaks off before a connection to the backend stands is a proxy's tunnel. */
+static EngErrorCode
+code_for (const EngExchange *self, CURLcode code)
+{
+  EngErrorCode own = eng_policy_code (code);
+
+  return own == ENG_ERROR_BROKEN && !self->is_connected ? ENG_ERROR_CONNECT : own;
+}
+
 static char *
 message_for (const EngExchange *self, CURLcode code)
 {
   const char *origin = self->wire->origin;
   const char *detail = self->error_text[0] != '\0' ? self->error_text : curl_easy_strerror (code);
 
-  switch ((guint) eng_policy_code (code))
+  switch ((guint) code_for (self, code))
     {
     case ENG_ERROR_RESOLVE:
       return g_strdup_printf ("the host of %s is not known: %s", origin, detail);
@@ -421,7 +432,7 @@ eng_exchange_error (const EngExchange *self, CURLcode code)
   if (self->reader.error != NULL)
     return g_error_copy (self->reader.error);
   message = message_for (self, code);
-  return g_error_new_literal (ENG_ERROR, eng_policy_code (code), message);
+  return g_error_new_literal (ENG_ERROR, code_for (self, code), message);
 }
 
 void

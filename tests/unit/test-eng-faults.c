@@ -546,6 +546,52 @@ test_localhost (void)
     }
 }
 
+/* Another host: through the proxy of the environment, gzip asked for. */
+static void
+test_proxy (void)
+{
+  g_autoptr (Fixture) f = fixture_new ();
+  g_autofree char *proxy = (char *) (gsize) f->config.base_url;
+  g_autoptr (GPtrArray) requests = NULL;
+  g_autofree char *encoding = NULL;
+  g_autoptr (EngResponse) plain = NULL;
+  const FakeRequest *request;
+
+  g_setenv ("http_proxy", proxy, TRUE);
+  f->config.base_url = g_strdup ("http://airflow.invalid:8080");
+  fake_backend_script (f->backend, "GET", "*", &ok);
+  plain = fixture_get (f, "/api/v2/x");
+  g_unsetenv ("http_proxy");
+  assert_answered (plain, 200, OK_BODY);
+  requests = fake_backend_requests (f->backend);
+  request = g_ptr_array_index (requests, 0);
+  g_assert_cmpstr (request->target, ==, "http://airflow.invalid:8080/api/v2/x");
+  encoding = fake_request_header (request, "accept-encoding", NULL);
+  g_assert_cmpstr (encoding, ==, "gzip");
+}
+
+/* A proxy that refuses the tunnel saw a CONNECT, but the backend saw nothing. */
+static void
+test_proxy_refuses (void)
+{
+  g_autoptr (Fixture) f = fixture_new ();
+  g_autofree char *proxy = (char *) (gsize) f->config.base_url;
+  g_autoptr (EngResponse) refused = NULL;
+  g_autoptr (EngResponse) closed = NULL;
+
+  g_setenv ("https_proxy", proxy, TRUE);
+  f->config.base_url = g_strdup ("https://airflow.invalid");
+  fake_backend_script (f->backend, "CONNECT", "*", &(FakeAnswer){ .status = 502, .body = "no" });
+  fake_backend_script (f->backend, "CONNECT", "*", &(FakeAnswer){ .mode = FAKE_TRUNCATE });
+  refused = fixture_post (f, "/api/v2/x", "{}");
+  closed = fixture_post (f, "/api/v2/x", "{}");
+  g_unsetenv ("https_proxy");
+  assert_failed (refused, ENG_ERROR_CONNECT, ENG_NOT_SENT, "https://airflow.invalid");
+  g_assert_nonnull (closed->error);
+  g_assert_cmpint (closed->sent, ==, ENG_NOT_SENT);
+  g_assert_null (refused->body);
+}
+
 /* --------------------------------------------------------------------- TLS */
 
 typedef struct
@@ -689,6 +735,8 @@ main (int argc, char **argv)
   g_test_add_func ("/eng-faults/free-in-callback", test_free_in_callback);
   g_test_add_func ("/eng-faults/unix", test_unix);
   g_test_add_func ("/eng-faults/localhost", test_localhost);
+  g_test_add_func ("/eng-faults/proxy", test_proxy);
+  g_test_add_func ("/eng-faults/proxy-refuses", test_proxy_refuses);
   g_test_add_func ("/eng-faults/tls", test_tls);
   g_test_add_func ("/eng-faults/tls-to-plain", test_tls_to_plain);
   g_test_add_func ("/eng-faults/ca-file", test_ca_file);

@@ -29,7 +29,7 @@ static const char *const answers[] = {
   "<each in='$.r[*]' sort='@.n' group='{@.g|shape}' limit='{$.l}'><line>{@.key} {@.count}</line>"
   "<each in='@.items[*]' as='p'><line indent='2'>{$.p}</line></each></each></answer>",
   "<answer" NS "<table in='$.r[*]' sort='-@.n'><column title='N'>{@.n}</column><column "
-               "title='T'>{@.t|lines}</column></table>"
+  "title='T'>{@.t|lines}</column></table>"
   "<call tool='x' lead='{$.t}'><arg name='a' from='$.r[*].n'/><arg name='b' value='{$.t}'/><arg "
   "name='c' from='$.t'/></call></answer>",
   "<answer" NS "<json value='$.t'/><json value='$'/></answer>",

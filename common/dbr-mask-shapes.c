@@ -289,6 +289,9 @@ find_value (Scan *scan, gsize at)
   gsize quote = quote_at (scan, from);
   from += quote;
   gsize to = value_end (scan, from, quote);
+  /* An object or a list: its members are looked at by themselves. */
+  if (quote == 0 && from < scan->len && (scan->text[from] == '{' || scan->text[from] == '['))
+    return;
   if (to <= from || is_empty_value (scan->text + from, to - from))
     return;
   if (scan->text[at] == '=' || is_quoted || quote > 0 || kind == NAME_PASSWORD

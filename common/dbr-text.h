@@ -44,15 +44,18 @@ dbr_mask_ref (DbrMask *self);
 void
 dbr_mask_unref (DbrMask *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrMask, dbr_mask_unref)
-/* Remembers a secret: it is then masked raw, in base64 (all three alignments, standard and URL alphabet), percent-encoded, JSON-escaped and hex. At most 64 secrets; the oldest sign-in tokens go first. */
+/* Remembers a secret: it is then masked raw, in base64 (all three alignments, standard and URL
+ * alphabet), percent-encoded, JSON-escaped and hex, and its beginning (8 bytes and more) where a
+ * text was cut with "…". At most 64 secrets: the first 8 (the configuration's) stay, then the oldest
+ * (a sign-in's token) goes. */
 void
 dbr_mask_add (DbrMask *self, const char *secret);
 typedef enum
 {
   DBR_MASK_OWN = 0, /* only our own secrets */
-  DBR_MASK_SHAPES
-  = 1
-    << 0, /* and well-known shapes: JWTs, Bearer/Basic headers, user:pass@ in URLs, password=/token=/secret=/api_key= values, AKIA..., ghp_..., PEM private keys */
+  /* and well-known shapes: JWTs, Bearer/Basic headers, user:pass@ in URLs, password=, token=,
+   * secret= and api_key= values, AKIA..., ghp_..., PEM private keys */
+  DBR_MASK_SHAPES = 1 << 0,
 } DbrMaskFlags;
 /* Masks in place everything from byte @from on. */
 void

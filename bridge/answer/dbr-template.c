@@ -10,6 +10,11 @@
 
 G_DEFINE_QUARK (dbr_template_error, dbr_template_error)
 
+/* One value may not fill an answer: beyond this its end is cut off. */
+#define MAX_VALUE_BYTES 8000u
+#define MAX_LINES_BYTES 16000u
+#define MAX_LINE_BYTES 2000u
+
 /* Where a value goes: raw for requests, made safe for answers. */
 typedef struct
 {
@@ -139,6 +144,16 @@ count_lines (const char *text, gsize len)
   return n;
 }
 
+/* At most @max_bytes of a text that is safe already. */
+static void
+put_cut (GString *out, const char *text, gsize len, gsize max_bytes)
+{
+  gsize keep = dbr_text_cut_length (text, len, max_bytes);
+  g_string_append_len (out, text, (gssize) keep);
+  if (keep < len)
+    g_string_append_printf (out, "… (%" G_GSIZE_FORMAT " more bytes)", len - keep);
+}
+
 /* Lines of a text, the first where the template stands, the others at the line's own indent. */
 static void
 put_lines (const Sink *sink, const char *text, gsize len, guint max_lines)
@@ -149,16 +164,17 @@ put_lines (const Sink *sink, const char *text, gsize len, guint max_lines)
     g_string_truncate (safe, safe->len - 1);
   const char *p = safe->str;
   const char *end = safe->str + safe->len;
+  gsize from = sink->out->len;
   for (guint line = 0;; line++)
     {
-      if (max_lines > 0 && line == max_lines)
+      if ((max_lines > 0 && line == max_lines) || sink->out->len - from > MAX_LINES_BYTES)
         {
           guint left = count_lines (p, (gsize) (end - p));
           g_string_append_printf (sink->out, "(%u more %s)", left, left == 1 ? "line" : "lines");
           return;
         }
       const char *stop = memchr (p, '\n', (gsize) (end - p));
-      g_string_append_len (sink->out, p, (stop ? stop : end) - p);
+      put_cut (sink->out, p, (gsize) ((stop ? stop : end) - p), MAX_LINE_BYTES);
       if (!stop)
         return;
       p = stop + 1;
@@ -178,7 +194,10 @@ put_text (const Sink *sink, const char *text, gsize len, gboolean is_lines, guin
     {
       while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
         len--;
-      dbr_text_append_safe (sink->out, text, (gssize) len, DBR_TEXT_ONE_LINE);
+      gsize keep = dbr_text_cut_length (text, len, MAX_VALUE_BYTES);
+      dbr_text_append_safe (sink->out, text, (gssize) keep, DBR_TEXT_ONE_LINE);
+      if (keep < len)
+        g_string_append_printf (sink->out, "… (%" G_GSIZE_FORMAT " more bytes)", len - keep);
     }
 }
 

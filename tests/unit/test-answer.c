@@ -339,9 +339,13 @@ test_room_line (void)
   g_autofree char *x = g_strnfill (60000, 'x');
   g_autofree char *json = g_strdup_printf ("{\"t\":\"%s\",\"n\":1}", x);
   g_autofree char *out = render ("<line>{$.t}</line><line>n {$.n}</line>", json, 0);
-  g_assert_true (g_str_has_suffix (out, "x… (cut: no room)\nn 1\n"));
+  g_assert_true (g_str_has_suffix (out, "x… (52000 more bytes)\nn 1\n"));
+  g_autofree char *lines = render ("<line>{$.t|lines}</line><line>n {$.n}</line>", json, 0);
+  g_assert_true (g_str_has_suffix (lines, "x… (58000 more bytes)\nn 1\n"));
+  g_autofree char *cut = render ("<line>{$.t}</line><line>n {$.n}</line>", json, 4000);
+  g_assert_true (g_str_has_suffix (cut, "x… (cut: no room)\nn 1\n"));
   g_autofree char *many = render (
-      "<line>{$.t|cut:9000}</line><line>{$.t|cut:9000}</line><line>n {$.n}</line>", json, 10000);
+      "<line>{$.t|cut:7000}</line><line>{$.t|cut:7000}</line><line>n {$.n}</line>", json, 8700);
   g_assert_true (g_str_has_suffix (many, "n 1\n(More was left out: the answer is full.)\n"));
   g_autofree char *verbatim = render ("<verbatim value='$.t'/>", json, 0);
   g_assert_cmpstr (verbatim, ==, "(A text of 60000 bytes is left out: it doesn't fit.)\n");

@@ -153,6 +153,7 @@ test_shapes (void)
     { "-----BEGIN PRIVATE KEY-----\\nMIIE", "-----BEGIN PRIVATE KEY-----[masked]" },
     { "-----BEGIN CERTIFICATE-----\nMIIE", "-----BEGIN CERTIFICATE-----\nMIIE" },
     { "password=", "password=" },
+    { "{\"secret\": {\"password\": \"x\"}}", "{\"secret\": {\"password\": \"[masked]\"}}" },
     { "a=b: c", "a=b: c" },
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)

@@ -320,21 +320,39 @@ compare (const void *a, const void *b)
 }
 
 static void
+print_list (const char *name, const double *values, long n)
+{
+  printf ("\"%s\":[", name);
+  for (long i = 0; i < n; i++)
+    printf ("%s%.3f", i ? "," : "", values[i]);
+  printf ("]");
+}
+
+static void
 measure_start (const Options *options)
 {
-  printf ("{\"ms\":[");
+  size_t n_bytes = sizeof (double) * (size_t) options->n_calls;
+  double *took_ms = bench_allocate (n_bytes);
+  double *cpu_ms = bench_allocate (n_bytes);
+
   for (long i = 0; i < options->n_calls; i++)
     {
       Server server;
-      double began_ms = bench_now_ms (), took_ms;
+      double began_ms = bench_now_ms ();
 
       server_start (&server, options->command);
       server_shake_hands (&server);
-      took_ms = bench_now_ms () - began_ms;
+      took_ms[i] = bench_now_ms () - began_ms;
+      cpu_ms[i] = server_cpu_ms (&server);
       server_end (&server);
-      printf ("%s%.3f", i ? "," : "", took_ms);
     }
-  printf ("]}\n");
+  printf ("{");
+  print_list ("ms", took_ms, options->n_calls);
+  printf (",");
+  print_list ("cpu_ms", cpu_ms, options->n_calls);
+  printf ("}\n");
+  free (took_ms);
+  free (cpu_ms);
 }
 
 static void

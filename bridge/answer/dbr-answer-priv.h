@@ -96,7 +96,7 @@ typedef struct
   gboolean has_dropped;     /* a line outside of records found no room */
 } Render;
 
-/* dbr-answer-render.c */
+/* dbr-answer-render.c, -items.c */
 gboolean
 render_children (Render *self, const GPtrArray *children, guint indent, GError **error);
 void
@@ -117,6 +117,11 @@ render_collect (Render *self, DbrJson node, DbrMaskFlags flags);
 /* The items an element goes over: selected, sorted. */
 gboolean
 render_items (Render *self, const Element *element, DbrNodeList *out, GError **error);
+/* Replaces the items by {key, count, first, items} of those whose `group` text is equal, in order of
+ * first appearance. @out_doc: what they live in (transfer full). */
+gboolean
+render_groups (
+    Render *self, const Element *element, DbrNodeList *list, DbrJsonDoc **out_doc, GError **error);
 /* *out_limit: the value of `limit`, or @unlimited. */
 gboolean
 render_limit (

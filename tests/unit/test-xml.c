@@ -99,7 +99,7 @@ test_nearest (void)
   g_assert_cmpstr (dbr_nearest ("lien", words), ==, "line");
   g_assert_cmpstr (dbr_nearest ("LIMITS", words), ==, "limit");
   g_assert_cmpstr (dbr_nearest ("lines", words), ==, "lines");
-  g_assert_cmpstr (dbr_nearest ("sate", words), ==, "state");
+  g_assert_cmpstr (dbr_nearest ("staate", words), ==, "state");
   g_assert_null (dbr_nearest ("offset", words));
   g_assert_null (dbr_nearest ("", words));
   g_assert_null (dbr_nearest ("x", NULL));

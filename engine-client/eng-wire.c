@@ -21,6 +21,7 @@
 #define BUFFER_BYTES (64L << 10)
 #define MAX_CONNECTION_AGE_S 60L /* servers commonly close idle ones after 60 to 120 s */
 #define DEFAULT_CONNECT_TIMEOUT_MS 5000u
+#define CODE_TOO_LARGE 100 /* CURLE_TOO_LARGE of libcurl 8.6 */
 
 /* ---------------------------------------------------------------- headers */
 
@@ -64,6 +65,25 @@ eng_headers_add (EngHeaders *self, const char *name, const char *value)
 
 /* ------------------------------------------------------------------- wire */
 
+/* What libcurl calls by another name. */
+static void
+judge_header (EngExchange *self, CURLcode code)
+{
+  EngReader *reader = &self->reader;
+
+  if (reader->error != NULL || reader->is_complete || !self->is_connected)
+    return;
+  /* To it, an answer that ends inside its header fields is a success without a body, ... */
+  if (code == CURLE_OK)
+    g_set_error (&reader->error, ENG_ERROR, ENG_ERROR_BROKEN,
+                 "the answer of %s broke off inside its header fields", self->wire->origin);
+  /* ... and a line of more than 100 kB an allocation that failed. */
+  else if (code == CURLE_OUT_OF_MEMORY || code == (CURLcode) CODE_TOO_LARGE)
+    g_set_error (&reader->error, ENG_ERROR, ENG_ERROR_TOO_LARGE,
+                 "one of the header fields of the answer of %s is larger than 100 kB",
+                 self->wire->origin);
+}
+
 static void
 on_done (CURL *easy, CURLcode code, gpointer data)
 {
@@ -71,10 +91,7 @@ on_done (CURL *easy, CURLcode code, gpointer data)
 
   (void) easy;
   exchange->is_running = FALSE;
-  /* To libcurl, an answer that ends inside its header fields is a success without a body. */
-  if (code == CURLE_OK && !exchange->reader.is_complete && exchange->reader.error == NULL)
-    g_set_error (&exchange->reader.error, ENG_ERROR, ENG_ERROR_BROKEN,
-                 "the answer of %s broke off inside its header fields", exchange->wire->origin);
+  judge_header (exchange, code);
   exchange->done (exchange, code);
 }
 

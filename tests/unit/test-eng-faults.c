@@ -89,6 +89,25 @@ test_header_flood (void)
                  "header fields of the answer are larger than 256 kB");
 }
 
+/* One line without an end, which libcurl stops on its own. */
+static void
+test_long_header (void)
+{
+  g_autoptr (Fixture) f = fixture_new ();
+  g_autofree char *fill = g_strnfill (400000, 'x');
+  g_autofree char *raw = g_strconcat ("HTTP/1.1 200 OK\r\nX: ", fill, "\r\n\r\n", NULL);
+  g_autofree char *status = g_strconcat ("HTTP/1.1 200 ", fill, "\r\n\r\n", NULL);
+  g_autoptr (EngResponse) field = NULL;
+  g_autoptr (EngResponse) line = NULL;
+
+  fake_backend_script (f->backend, "GET", "*", &(FakeAnswer){ .raw = raw, .mode = FAKE_CLOSE });
+  fake_backend_script (f->backend, "GET", "*", &(FakeAnswer){ .raw = status, .mode = FAKE_CLOSE });
+  field = fixture_get (f, "/api/v2/x");
+  assert_failed (field, ENG_ERROR_TOO_LARGE, ENG_SENT, "header fields");
+  line = fixture_get (f, "/api/v2/x");
+  assert_failed (line, ENG_ERROR_TOO_LARGE, ENG_SENT, "header fields");
+}
+
 static void
 test_many_headers (void)
 {
@@ -721,6 +740,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/eng-faults/broken", test_broken);
   g_test_add_func ("/eng-faults/header-flood", test_header_flood);
+  g_test_add_func ("/eng-faults/long-header", test_long_header);
   g_test_add_func ("/eng-faults/many-headers", test_many_headers);
   g_test_add_func ("/eng-faults/good-kinds", test_good_kinds);
   g_test_add_func ("/eng-faults/too-large", test_too_large);

@@ -12,8 +12,6 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-#define MAX_PIECES 3u /* optional pieces in one path: each doubles the paths to judge */
-
 static const char *const methods[]
     = { "GET", "HEAD", "QUERY", "POST", "PUT", "PATCH", "DELETE", NULL };
 
@@ -27,9 +25,12 @@ rule (DbrLoader *loader, guint line, const char *id, const char *says)
 static const DbrParam *
 sole_param (const DbrTool *tool, const DbrTemplate *template)
 {
-  if (dbr_template_n_parts (template) != 1 || !dbr_template_source (template, 0))
+  const char *text = dbr_template_text (template);
+  gsize len = strlen (text);
+  if (len < 3 || text[0] != '{' || text[len - 1] != '}')
     return NULL;
-  return dbr_tool_param (tool, dbr_template_source (template, 0));
+  g_autofree char *name = g_strndup (text + 1, len - 2);
+  return dbr_tool_param (tool, name);
 }
 
 const char **
@@ -71,45 +72,34 @@ dbr_request_methods (DbrLoader *loader, const DbrTool *tool, const DbrRequestDef
 
 /* ---- paths */
 
-/* A template's text as a path to judge: "{}" for each placeholder, and of the pieces in [] those
- * whose bit in @mask is set. */
+/* A template as a path to judge: "{}" for each placeholder. */
 static char *
-path_variant (const char *text, guint mask, guint *out_pieces)
+path_pattern (const DbrTemplate *template)
 {
   GString *path = g_string_new (NULL);
-  guint pieces = 0;
-  gboolean shown = TRUE;
-  for (const char *at = text; *at; at++)
+  for (guint i = 0; i < dbr_template_n_parts (template); i++)
     {
-      gboolean doubled = strchr ("{}[]", *at) && at[1] == *at;
-      if (doubled)
-        at++;
-      if (!doubled && *at == '[')
-        shown = mask >> pieces++ & 1;
-      else if (!doubled && *at == ']')
-        shown = TRUE;
-      else if (!doubled && *at == '{')
-        {
-          for (guint depth = 0; at[1] && !(at[1] == '}' && !depth); at++)
-            if (at[1] == '\'' || at[1] == '"')
-              {
-                char quote = at[1];
-                for (at++; at[1] && at[1] != quote; at++)
-                  if (at[1] == '\\' && at[2])
-                    at++;
-              }
-            else if (at[1] == '[' || at[1] == ']')
-              depth += at[1] == '[' ? 1 : (guint) - (depth > 0);
-          if (at[1])
-            at++;
-          if (shown)
-            g_string_append (path, "{}");
-        }
-      else if (shown)
-        g_string_append_c (path, *at);
+      const char *literal = dbr_template_literal (template, i);
+      g_string_append (path, literal ? literal : "{}");
     }
-  *out_pieces = pieces;
   return g_string_free (path, FALSE);
+}
+
+/* Whether a template has a piece in [ ] outside of its placeholders; "[[" is a plain bracket. */
+static gboolean
+has_piece (const char *text)
+{
+  guint depth = 0;
+  for (const char *at = text; *at; at++)
+    if (strchr ("{}[]", *at) && at[1] == *at && !depth)
+      at++;
+    else if (*at == '{')
+      depth++;
+    else if (*at == '}')
+      depth -= depth > 0;
+    else if (*at == '[' && !depth)
+      return TRUE;
+  return FALSE;
 }
 
 static const char *
@@ -162,45 +152,46 @@ judge_any (const DbrLoader *loader, const char *method, DbrAccess *out_most, Dbr
     }
 }
 
-/* The strictest and the least that @request can need. FALSE when its path can't be judged. */
+/* The strictest and the least that @request can need over any path. */
+static void
+judge_whole (DbrLoader *loader,
+             DbrRequestDef *request,
+             const char *const *used,
+             DbrAccess *out_least)
+{
+  request->access = DBR_ACCESS_READ;
+  *out_least = DBR_ACCESS_DENIED;
+  for (guint i = 0; used[i]; i++)
+    {
+      DbrAccess most, least;
+      judge_any (loader, used[i], &most, &least);
+      request->access = MAX (request->access, most);
+      *out_least = MIN (*out_least, least);
+    }
+}
+
+/* The same over its own path. FALSE when that can't be judged. */
 static gboolean
 judge (DbrLoader *loader, DbrRequestDef *request, const char *const *used, DbrAccess *out_least)
 {
-  DbrAccess most = DBR_ACCESS_READ, least = DBR_ACCESS_DENIED;
-  guint pieces = 0;
-  for (guint i = 0; request->whole_path && used[i]; i++)
+  g_autofree char *path = path_pattern (request->path);
+  const char *fault = path_fault (path);
+  if (!fault && has_piece (dbr_template_text (request->path)))
+    fault = _ ("its path has an optional piece in []; a path is whole: make two requests, each "
+               "with when");
+  request->access = DBR_ACCESS_READ;
+  *out_least = DBR_ACCESS_DENIED;
+  for (guint i = 0; !fault && used[i]; i++)
     {
-      DbrAccess this_most, this_least;
-      judge_any (loader, used[i], &this_most, &this_least);
-      most = MAX (most, this_most);
-      least = MIN (least, this_least);
+      DbrAccess access = judge_path (loader, used[i], path);
+      request->access = MAX (request->access, access);
+      *out_least = MIN (*out_least, access);
+      if (access == DBR_ACCESS_DENIED)
+        fault = _ ("its path is denied by the backend's <deny>; remove the request or the row");
     }
-  guint mask = 0;
-  do
-    {
-      if (request->whole_path)
-        break;
-      g_autofree char *path = path_variant (dbr_template_text (request->path), mask, &pieces);
-      const char *fault
-          = pieces > MAX_PIECES ? _ ("its path has over three optional pieces") : path_fault (path);
-      for (guint i = 0; !fault && used[i]; i++)
-        {
-          DbrAccess access = judge_path (loader, used[i], path);
-          most = MAX (most, access);
-          least = MIN (least, access);
-          if (access == DBR_ACCESS_DENIED)
-            fault = _ ("its path is denied by the backend's <deny>; remove the request or the row");
-        }
-      if (fault)
-        {
-          rule (loader, request->line, request->id, fault);
-          return FALSE;
-        }
-    }
-  while (++mask < 1u << pieces);
-  request->access = most;
-  *out_least = least;
-  return TRUE;
+  if (fault)
+    rule (loader, request->line, request->id, fault);
+  return fault == NULL;
 }
 
 /* ---- rules */
@@ -290,7 +281,11 @@ settle (DbrLoader *loader, DbrTool *tool, DbrRequestDef *self)
   const DbrParam *whole = sole_param (tool, self->path);
   self->whole_path = whole && whole->type == DBR_PARAM_PATH;
   self->method_varies = !dbr_template_is_literal (self->method);
-  if (!used || !judge (loader, self, used, &least))
+  if (!used)
+    return;
+  if (self->whole_path)
+    judge_whole (loader, self, used, &least);
+  else if (!judge (loader, self, used, &least))
     return;
   gboolean said_destroys = self->destroys >= 0;
   if (self->access > DBR_ACCESS_READ)

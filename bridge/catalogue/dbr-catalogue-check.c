@@ -178,17 +178,28 @@ on_expression (const DbrExpression *expression, gpointer user_data)
 }
 
 static void
+check_pages (Pass *pass, const DbrRequestDef *request)
+{
+  const DbrBackendDef *backend = pass->loader->catalogue->backend;
+  pass->line = request->line;
+  if (request->pages > 1 && !backend->paging_limit)
+    say (pass, DBR_CATALOGUE_ERROR_RULE,
+         _ ("pages needs the backend's <paging>; add it, or remove pages"));
+  for (guint i = 0; request->pages > 1 && i < request->query->len; i++)
+    if (g_strcmp0 (((const DbrField *) g_ptr_array_index (request->query, i))->name,
+                   backend->paging_offset)
+        == 0)
+      say (pass, DBR_CATALOGUE_ERROR_RULE,
+           _ ("pages counts the offset itself; remove the <query> that sets it"));
+}
+
+static void
 check_request (Pass *pass, DbrRequestDef *request)
 {
   pass->request = request;
   pass->line = request->line;
   dbr_request_expressions (request, on_expression, pass);
-  if (request->pages > 1 && !pass->loader->catalogue->backend->paging_limit)
-    {
-      pass->line = request->line;
-      say (pass, DBR_CATALOGUE_ERROR_RULE,
-           _ ("pages needs the backend's <paging>; add it, or remove pages"));
-    }
+  check_pages (pass, request);
 }
 
 /* Takes away, again and again, what waits for nothing; what is left waits for itself. */

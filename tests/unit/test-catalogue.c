@@ -190,11 +190,6 @@ test_access (void)
       DBR_ACCESS_DELETE, TRUE, TRUE, FALSE },
     { bulk, ID "<request id=\"r\" method=\"PATCH\" path=\"/x/{id}\"/>", DBR_ACCESS_WRITE,
       DBR_ACCESS_WRITE, FALSE, FALSE, FALSE },
-    /* An optional piece: the strictest of the paths with and without it. */
-    { bulk,
-      "<param name=\"id\" type=\"string\">Id.</param><request id=\"r\" method=\"PATCH\" "
-      "path=\"/x[/{id}]\"/>",
-      DBR_ACCESS_DELETE, DBR_ACCESS_WRITE, FALSE, TRUE, FALSE },
     { "", METHOD (GET POST) "<request id=\"r\" method=\"{m}\" path=\"/x\"/>", DBR_ACCESS_WRITE,
       DBR_ACCESS_READ, FALSE, FALSE, FALSE },
     { "", METHOD (GET DELETE) PATH "<request id=\"r\" method=\"{m}\" path=\"{p}\"/>",

@@ -185,7 +185,8 @@ check_pages (Pass *pass, const DbrRequestDef *request)
   if (request->pages > 1 && !backend->paging_limit)
     say (pass, DBR_CATALOGUE_ERROR_RULE,
          _ ("pages needs the backend's <paging>; add it, or remove pages"));
-  for (guint i = 0; request->pages > 1 && i < request->query->len; i++)
+  gboolean counts = request->pages > 1 && backend->paging_offset;
+  for (guint i = 0; counts && i < request->query->len; i++)
     if (g_strcmp0 (((const DbrField *) g_ptr_array_index (request->query, i))->name,
                    backend->paging_offset)
         == 0)

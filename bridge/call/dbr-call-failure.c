@@ -221,6 +221,21 @@ append_template (GString *out, const DbrTemplate *template, DbrCall *self, DbrJs
 }
 
 static void
+append_credentials (GString *out, DbrCall *self)
+{
+  if (self->catalogue->backend->sign_in)
+    g_string_append_printf (out, "\nThe credentials were not accepted (%s).",
+                            dbr_backend_credentials (self->backend));
+}
+
+/* A 403 that means the token and not the account: the sign-in names its words. */
+static gboolean
+is_refused_token (const DbrSignInDef *sign_in, guint status, const char *text)
+{
+  return status == 403 && sign_in && sign_in->renew_403 && strstr (text, sign_in->renew_403);
+}
+
+static void
 append_advice (GString *out, DbrStep *step, const DbrPart *part, guint status)
 {
   const DbrBackendDef *backend = step->call->catalogue->backend;
@@ -231,10 +246,9 @@ append_advice (GString *out, DbrStep *step, const DbrPart *part, guint status)
       if (advice->status == status)
         append_template (out, advice->advice, step->call, part->item);
     }
-  if (status == 401 && backend->sign_in && backend->sign_in->token_env)
-    g_string_append_printf (out, "\nThe credentials were not accepted (%s).",
-                            dbr_backend_credentials (step->call->backend));
-  if (status == 403)
+  if (status == 401 || is_refused_token (backend->sign_in, status, part->error))
+    append_credentials (out, step->call);
+  else if (status == 403)
     g_string_append (out, "\nThe account that this server uses may not do that.");
 }
 
@@ -294,6 +308,8 @@ dbr_call_failure_text (DbrStep *step, const DbrPart *part, const EngResponse *re
           && (response->error->code == ENG_ERROR_RESOLVE
               || response->error->code == ENG_ERROR_CONNECT))
         g_string_append_printf (out, " Its address comes from %s.", backend->url_env);
+      if (response->error->code == ENG_ERROR_AUTH)
+        append_credentials (out, step->call);
     }
   return g_string_free (g_steal_pointer (&out), FALSE);
 }

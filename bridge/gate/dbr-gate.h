@@ -59,7 +59,8 @@ dbr_gate_note (const DbrGate *self, const DbrTool *tool);
 char *
 dbr_gate_remedy (const DbrGate *self, DbrAccess access);
 /* The same in one sentence, for the handshake's instructions (transfer full). */
-char *dbr_gate_summary (const DbrGate *self);
+char *
+dbr_gate_summary (const DbrGate *self);
 /* One line a layer, as `drawbridge tools` and the log at start show it (transfer full). */
 char *
 dbr_gate_report (const DbrGate *self);

@@ -518,10 +518,11 @@ test_mask (void)
   DbrAnswerEnv env
       = { .root = dbr_json_doc_root (doc), .mask = mask, .boundary = "k3x9", .records = records };
   g_assert_true (dbr_answer_render (answer, &env, out, NULL));
-  g_assert_cmpstr (out->str, ==,
-                   "token=x [masked]\n--- log k3x9 ---\npassword=[masked]\n--- end k3x9 ---\n"
-                   "(A text of 14 bytes is left out: it holds a secret of this server.)\n"
-                   "--- text k3x9 ---\npassword=kept\n--- end k3x9 ---\n{\"b\":\"[masked]I=\"}\n");
+  g_assert_cmpstr (
+      out->str, ==,
+      "token=[masked] [masked]\n--- log k3x9 ---\npassword=[masked]\n--- end k3x9 ---\n"
+      "(A text of 14 bytes is left out: it holds a secret of this server.)\n"
+      "--- text k3x9 ---\npassword=kept\n--- end k3x9 ---\n{\"b\":\"[masked]I=\"}\n");
   char *text = json_dumps (records, JSON_COMPACT);
   g_assert_cmpstr (
       text, ==, "[\"password=[masked]\",\"[masked]\",\"password=kept\\n\",{\"b\":\"[masked]I=\"}]");

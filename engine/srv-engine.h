@@ -15,7 +15,8 @@
 G_BEGIN_DECLS
 
 #define SRV_ENGINE_ERROR (srv_engine_error_quark ())
-GQuark srv_engine_error_quark (void);
+GQuark
+srv_engine_error_quark (void);
 typedef enum
 {
   SRV_ENGINE_ERROR_STORE,  /* can't be opened: permissions, disk, damaged file */
@@ -37,8 +38,9 @@ typedef struct
 {
   SrvOperation operation;
   SrvActor actor;
-  gint64 id;                   /* the path's integer; 0 for "~" or none */
-  const char *project_ref;     /* {project} as it stands in the path: "7" or "~"; NULL when the path has none */
+  gint64 id; /* the path's integer; 0 for "~" or none */
+  const char *
+      project_ref; /* {project} as it stands in the path: "7" or "~"; NULL when the path has none */
   const char *const *query;    /* name, value, ..., NULL; decoded; nullable */
   DbrJson body;                /* nothing: no body */
   const char *if_match;        /* the version between the quotes; nullable */
@@ -49,44 +51,59 @@ typedef struct
 typedef struct
 {
   guint status;
-  json_t *body; /* nullable */
-  char *etag;   /* version; nullable */
+  json_t *body;   /* nullable */
+  char *etag;     /* version; nullable */
   char *location; /* nullable */
 } SrvReply;
-void srv_reply_free (SrvReply *self);
+void
+srv_reply_free (SrvReply *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvReply, srv_reply_free)
 /* A problem: @code is stable ("version_conflict"); @detail one sentence for people; @extra (transfer full, nullable) more members. */
-SrvReply *srv_reply_problem (guint status, const char *code, const char *detail, json_t *extra);
+SrvReply *
+srv_reply_problem (guint status, const char *code, const char *detail, json_t *extra);
 
 typedef struct
 {
-  const char *file;       /* the SQLite file; ":memory:" for tests */
+  const char *file;                        /* the SQLite file; ":memory:" for tests */
   gint64 (*clock_us) (gpointer user_data); /* nullable: the wall clock; injected in tests */
   gpointer clock_data;
-  gboolean synchronous;   /* FALSE only in tests: no sync */
+  gboolean synchronous; /* FALSE only in tests: no sync */
 } SrvEngineOptions;
 
 typedef struct _SrvEngine SrvEngine;
-SrvEngine *srv_engine_new (const SrvEngineOptions *options, GError **error);
-void srv_engine_free (SrvEngine *self); /* finishes what the writer took, drops the rest (503) */
+SrvEngine *
+srv_engine_new (const SrvEngineOptions *options, GError **error);
+void
+srv_engine_free (SrvEngine *self); /* finishes what the writer took, drops the rest (503) */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvEngine, srv_engine_free)
 
-typedef void (*SrvDone) (SrvReply *reply, gpointer user_data); /* reply transfer full; from the main context */
+typedef void (*SrvDone) (SrvReply *reply,
+                         gpointer user_data); /* reply transfer full; from the main context */
 /* Reads (and OPENAPI/HEALTH are not its business): answered at once. */
-SrvReply *srv_engine_read (SrvEngine *self, const SrvRequest *request);
+SrvReply *
+srv_engine_read (SrvEngine *self, const SrvRequest *request);
 /* Writes; copies what it needs of @request (the body's document by reference). At most 4,096 wait; more: 503. JOB_CLAIM too: answers 204 at once when nothing is ready (the waiting is HTTP's). */
-void srv_engine_write (SrvEngine *self, const SrvRequest *request, SrvDone done, gpointer user_data);
+void
+srv_engine_write (SrvEngine *self, const SrvRequest *request, SrvDone done, gpointer user_data);
 /* The newest event's seq; the callback runs in the main context after commits that made events: long polls look again, the runner and the worker side too. */
-gint64 srv_engine_last_event (SrvEngine *self);
+gint64
+srv_engine_last_event (SrvEngine *self);
 typedef void (*SrvChanged) (SrvEngine *self, gpointer user_data);
-void srv_engine_watch (SrvEngine *self, SrvChanged changed, gpointer user_data);
+void
+srv_engine_watch (SrvEngine *self, SrvChanged changed, gpointer user_data);
 /* Time passes: expires leases, marks lost jobs, opens hours windows. Called each second by serve; by tests with their clock. Returns when it next has something to do (us since 1970). */
-gint64 srv_engine_tick (SrvEngine *self);
+gint64
+srv_engine_tick (SrvEngine *self);
 
 /* Tokens: the secret is 43 characters base64url of 256 random bits; only its SHA-256 is stored. FALSE: unknown, revoked or expired (*out_why is a stable code: token_unknown, token_revoked, lease_ended). */
-gboolean srv_engine_authenticate (SrvEngine *self, const char *secret, SrvActor *out_actor, const char **out_why);
+gboolean
+srv_engine_authenticate (SrvEngine *self,
+                         const char *secret,
+                         SrvActor *out_actor,
+                         const char **out_why);
 /* The first start makes an admin token; its secret once, then NULL (transfer full). */
-char *srv_engine_take_admin_secret (SrvEngine *self);
+char *
+srv_engine_take_admin_secret (SrvEngine *self);
 
 /* ---- for the runner: projects whose foreman should wake now (message waiting, finished or failed task, approval, rejection since its last turn; nobody attached; no turn running; not held; a foreman command set). */
 typedef struct
@@ -98,14 +115,19 @@ typedef struct
   json_t *foreman; /* {"preset": "claude", ...} or {"command": [..]} as set */
   guint turn_minutes;
 } SrvTurn;
-void srv_turn_free (SrvTurn *self);
+void
+srv_turn_free (SrvTurn *self);
 /* (element-type SrvTurn) (transfer full) */
-GPtrArray *srv_engine_turns_due (SrvEngine *self);
+GPtrArray *
+srv_engine_turns_due (SrvEngine *self);
 
 /* Copies the file while it is used (SQLite backup). Checks it (integrity and our own invariants): TRUE when sound; *out_report one line a finding. */
-gboolean srv_engine_backup (SrvEngine *self, const char *to, GError **error);
-gboolean srv_engine_check (const char *file, char **out_report, GError **error);
+gboolean
+srv_engine_backup (SrvEngine *self, const char *to, GError **error);
+gboolean
+srv_engine_check (const char *file, char **out_report, GError **error);
 /* Counted in our VFS shim, for tests and bench. */
-guint64 srv_engine_syncs (void);
+guint64
+srv_engine_syncs (void);
 
 G_END_DECLS

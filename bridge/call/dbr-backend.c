@@ -313,6 +313,7 @@ make_client (DbrBackend *self, const DbrGate *gate, GError **error)
   if (sign_in)
     {
       how.fixed_token = self->token;
+      how.fixed_token_name = sign_in->token_env;
       how.path = sign_in->path;
       how.body = body;
       how.token_member = sign_in->token_member;

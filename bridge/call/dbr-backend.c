@@ -22,6 +22,7 @@ struct _DbrBackend
   char *user;
   char *password;
   char *ca_file;
+  char *plain_http_host;
   guint timeout_ms;
   char **environment;
   DbrMask *mask;
@@ -78,16 +79,21 @@ read_variable (DbrBackend *self, const char *name)
   return g_steal_pointer (&text);
 }
 
+static char *
+host_of (const DbrBackend *self)
+{
+  g_autoptr (GUri) uri = g_uri_parse (self->base_url, G_URI_FLAGS_NONE, NULL);
+  return uri ? g_strdup (g_uri_get_host (uri)) : NULL;
+}
+
 static gboolean
 is_loopback (const DbrBackend *self)
 {
-  g_autoptr (GUri) uri = NULL;
-  const char *host;
+  g_autofree char *host = NULL;
 
   if (self->unix_socket)
     return TRUE;
-  uri = g_uri_parse (self->base_url, G_URI_FLAGS_NONE, NULL);
-  host = uri ? g_uri_get_host (uri) : NULL;
+  host = host_of (self);
   if (host == NULL)
     return FALSE;
   if (g_ascii_strcasecmp (host, "localhost") == 0 || strcmp (host, "::1") == 0)
@@ -186,6 +192,7 @@ dbr_backend_new (const DbrCatalogue *catalogue, const DbrBackendOptions *options
   self->module_file = g_strdup (options->module_file);
   self->timeout_ms = options->timeout_ms ? options->timeout_ms : DBR_BACKEND_TIMEOUT_MS;
   self->environment = options->environment; /* only read here, at the start */
+  self->plain_http_host = g_strdup (options->plain_http_host);
   self->mask = dbr_mask_new ();
   read_address (self, options);
   read_credentials (self);
@@ -213,6 +220,7 @@ dbr_backend_free (DbrBackend *self)
   g_free (self->user);
   g_free (self->password);
   g_free (self->ca_file);
+  g_free (self->plain_http_host);
   g_free (self);
 }
 
@@ -306,6 +314,7 @@ make_client (DbrBackend *self, const DbrGate *gate, GError **error)
 {
   const DbrBackendDef *def = self->catalogue->backend;
   const DbrSignInDef *sign_in = def->sign_in;
+  g_autofree char *host = host_of (self);
   g_autofree char *body = sign_in && !self->token ? sign_in_body (self, sign_in) : NULL;
   EngSignIn how = { 0 };
   EngConfig config = { 0 };
@@ -329,6 +338,9 @@ make_client (DbrBackend *self, const DbrGate *gate, GError **error)
   config.deletes = eng_gate (dbr_gate_state (gate, DBR_ACCESS_DELETE));
   config.ca_file = self->ca_file;
   config.ca_file_name = def->ca_file_env;
+  config.allow_plain_http_credentials
+      = host && self->plain_http_host && g_ascii_strcasecmp (host, self->plain_http_host) == 0;
+  config.allow_plain_http_name = "the option --allow-plain-http HOST";
   config.user_agent = "drawbridge/" PACKAGE_VERSION;
   config.mask = self->mask;
   self->client = self->door->client_new (&config, error);

@@ -27,11 +27,12 @@ typedef enum
 
 typedef struct
 {
-  const char *module_file; /* the HTTP module; NULL: eng_door() is linked in (tests) */
-  const char *base_url;    /* overrides the catalogue's and its variable; NULL: these */
-  const char *unix_socket; /* nullable */
-  guint timeout_ms;        /* 0: DBR_BACKEND_TIMEOUT_MS */
-  char **environment;      /* nullable: the process's own */
+  const char *module_file;     /* the HTTP module; NULL: eng_door() is linked in (tests) */
+  const char *base_url;        /* overrides the catalogue's and its variable; NULL: these */
+  const char *unix_socket;     /* nullable */
+  guint timeout_ms;            /* 0: DBR_BACKEND_TIMEOUT_MS */
+  const char *plain_http_host; /* nullable: credentials may go over plain http to this host */
+  char **environment;          /* nullable: the process's own */
 } DbrBackendOptions;
 
 typedef struct _DbrBackend DbrBackend;

@@ -44,6 +44,7 @@ typedef struct
   char *backend;   /* a shipped catalogue's name */
   char *catalogue; /* or a file of the user's own */
   char **allow_env;
+  char *plain_http;
   char *scope;
   gboolean hide_gated;
   double timeout_s;

@@ -13,6 +13,7 @@ dbr_open_options_clear (DbrOpenOptions *self)
   g_free (self->backend);
   g_free (self->catalogue);
   g_strfreev (self->allow_env);
+  g_free (self->plain_http);
   g_free (self->scope);
 }
 
@@ -28,6 +29,8 @@ dbr_open_entries (DbrOpenOptions *self, gboolean for_call)
             N_ ("let that file read this variable too (may be repeated)"), "NAME" },
           { "scope", 0, 0, G_OPTION_ARG_STRING, &self->scope,
             N_ ("only tools of these categories (a,b)"), "LIST" },
+          { "allow-plain-http", 0, 0, G_OPTION_ARG_STRING, &self->plain_http,
+            N_ ("send credentials over plain http to this host"), "HOST" },
           { "timeout", 0, 0, G_OPTION_ARG_DOUBLE, &self->timeout_s,
             N_ ("how long a call may take (30)"), "SECONDS" },
           { for_call ? "yes" : "hide-gated", 0, 0, G_OPTION_ARG_NONE,
@@ -112,6 +115,7 @@ dbr_open (const DbrOpenOptions *options, GError **error)
   if (catalogue == NULL)
     return NULL;
   how.backend.module_file = module;
+  how.backend.plain_http_host = options->plain_http;
   how.backend.timeout_ms = options->timeout_s > 0 ? (guint) MAX (options->timeout_s * 1000, 50) : 0;
   how.scope = options->scope;
   how.hide_gated = options->hide_gated;

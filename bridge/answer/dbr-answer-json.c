@@ -13,9 +13,10 @@ typedef struct
 {
   GString *out;
   GString *scratch;
-  gsize end;          /* of out: not to be passed */
-  gsize array_bytes;  /* an array stops behind the element that passes this */
-  gsize string_bytes; /* a string is cut behind so many */
+  gsize end;             /* of out: not to be passed */
+  gsize array_bytes;     /* an array stops behind the element that passes this */
+  gsize string_bytes;    /* a string is cut behind so many */
+  gboolean cuts_objects; /* objects end as arrays do: the last resort */
   gboolean is_too_long;
   guint n_cut; /* elements left out */
   guint n_cut_strings;
@@ -112,7 +113,7 @@ static void
 note_cut (Writer *self, const char *name, guint shown, guint count)
 {
   self->n_cut += count - shown;
-  if (!self->cuts || self->n_named == MAX_NAMED_CUTS)
+  if (count == shown || !self->cuts || self->n_named == MAX_NAMED_CUTS)
     return;
   g_string_append_printf (self->cuts, "%s", self->n_named++ > 0 ? ", " : "");
   dbr_text_append_safe (self->cuts, name, (gssize) dbr_text_cut_length (name, strlen (name), 60),
@@ -120,23 +121,62 @@ note_cut (Writer *self, const char *name, guint shown, guint count)
   g_string_append_printf (self->cuts, " %u of %u", shown, count);
 }
 
+/* Where a container stood before the element in hand, to take that back. */
+typedef struct
+{
+  gsize from;   /* the container's beginning */
+  gsize before; /* the element's */
+  gsize cuts_len;
+  guint n_cut, n_cut_strings, n_named;
+} Mark;
+
+static void
+set_mark (const Writer *self, Mark *mark)
+{
+  mark->before = self->out->len;
+  mark->cuts_len = self->cuts ? self->cuts->len : 0;
+  mark->n_cut = self->n_cut;
+  mark->n_cut_strings = self->n_cut_strings;
+  mark->n_named = self->n_named;
+}
+
+/* Whether the container ends with the element in hand: it is taken back, unless it is the first and was cut
+ * inside itself (otherwise a list in a list would leave nothing of both). */
+static gboolean
+ends_here (Writer *self, const Mark *mark, guint *shown)
+{
+  if (self->out->len - mark->from <= self->array_bytes)
+    return FALSE;
+  if (*shown == 0 && self->n_cut > mark->n_cut)
+    {
+      (*shown)++;
+      return TRUE;
+    }
+  g_string_truncate (self->out, mark->before);
+  if (self->cuts)
+    g_string_truncate (self->cuts, mark->cuts_len);
+  self->n_cut = mark->n_cut;
+  self->n_cut_strings = mark->n_cut_strings;
+  self->n_named = mark->n_named;
+  self->is_too_long = FALSE;
+  return TRUE;
+}
+
 static void
 write_array (Writer *self, DbrJson array, const char *name)
 {
-  gsize from = self->out->len;
+  Mark mark = { .from = self->out->len };
   guint shown = 0;
   g_string_append_c (self->out, '[');
   for (DbrJson value = dbr_json_first (array); dbr_json_exists (value) && !self->is_too_long;
        value = dbr_json_next (value))
     {
-      gsize before = self->out->len;
+      set_mark (self, &mark);
       if (shown > 0)
         g_string_append_c (self->out, ',');
       write_value (self, value, name);
-      if (self->out->len - from > self->array_bytes)
+      if (ends_here (self, &mark, &shown))
         {
-          g_string_truncate (self->out, before);
-          self->is_too_long = FALSE;
           note_cut (self, name, shown, dbr_json_count (array));
           break;
         }
@@ -146,23 +186,36 @@ write_array (Writer *self, DbrJson array, const char *name)
 }
 
 static void
-write_object (Writer *self, DbrJson object)
+write_member (Writer *self, DbrJson value)
 {
-  gboolean is_first = TRUE;
+  gsize len = 0;
+  g_autoptr (GString) decoded = g_string_new (NULL);
+  const char *key = dbr_json_string (dbr_json_key (value), decoded, &len);
+  g_autofree char *name = g_strndup (key ? key : "", key ? len : 0);
+  append_string (self->out, key ? key : "", key ? len : 0, self->scratch);
+  g_string_append_c (self->out, ':');
+  write_value (self, value, name);
+}
+
+static void
+write_object (Writer *self, DbrJson object, const char *name)
+{
+  Mark mark = { .from = self->out->len };
+  guint shown = 0;
   g_string_append_c (self->out, '{');
   for (DbrJson value = dbr_json_first (object); dbr_json_exists (value) && !self->is_too_long;
        value = dbr_json_next (value))
     {
-      gsize len = 0;
-      g_autoptr (GString) decoded = g_string_new (NULL);
-      const char *key = dbr_json_string (dbr_json_key (value), decoded, &len);
-      if (!is_first)
+      set_mark (self, &mark);
+      if (shown > 0)
         g_string_append_c (self->out, ',');
-      is_first = FALSE;
-      append_string (self->out, key ? key : "", key ? len : 0, self->scratch);
-      g_string_append_c (self->out, ':');
-      g_autofree char *name = g_strndup (key ? key : "", key ? len : 0);
-      write_value (self, value, name);
+      write_member (self, value);
+      if (self->cuts_objects && ends_here (self, &mark, &shown))
+        {
+          note_cut (self, name, shown, dbr_json_count (object));
+          break;
+        }
+      shown++;
     }
   g_string_append_c (self->out, '}');
 }
@@ -179,7 +232,7 @@ write_value (Writer *self, DbrJson node, const char *name)
       write_array (self, node, name);
       break;
     case DBR_JSON_OBJECT:
-      write_object (self, node);
+      write_object (self, node, name);
       break;
     case DBR_JSON_NULL:
     case DBR_JSON_BOOLEAN:
@@ -207,7 +260,7 @@ write_bounded (Writer *self, DbrJson node, gsize room, gsize array_bytes, gsize 
   self->string_bytes = string_bytes;
   self->is_too_long = FALSE;
   self->n_cut = self->n_cut_strings = self->n_named = 0;
-  write_value (self, node, "the list");
+  write_value (self, node, "the value");
   return !self->is_too_long && self->out->len <= room;
 }
 
@@ -235,9 +288,12 @@ write_fitting (Writer *self, DbrJson node, gsize room)
   static const gsize string_bytes[] = { NO_LIMIT, 4000, 400, 40 };
   if (write_bounded (self, node, room, NO_LIMIT, NO_LIMIT))
     return TRUE;
-  for (guint i = 0; i < G_N_ELEMENTS (string_bytes); i++)
-    if (write_cut (self, node, room, string_bytes[i]))
-      return TRUE;
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (string_bytes); i++)
+    {
+      self->cuts_objects = i >= G_N_ELEMENTS (string_bytes);
+      if (write_cut (self, node, room, string_bytes[i % G_N_ELEMENTS (string_bytes)]))
+        return TRUE;
+    }
   return FALSE;
 }
 
@@ -286,10 +342,11 @@ put_json (Render *self, DbrJson node, guint indent)
     return TRUE;
   self->is_full = TRUE;
   if (writer.n_cut > 0)
-    render_printf (self, indent, "(Cut to fit: shown are %s%s.)", cuts->str,
+    render_printf (self, indent, "(Cut to fit; shown: %s%s.)", cuts->str,
                    writer.n_named == MAX_NAMED_CUTS ? " and more" : "");
   if (writer.n_cut_strings > 0)
-    render_printf (self, indent, "(Cut to fit: %u long strings.)", writer.n_cut_strings);
+    render_printf (self, indent, "(Cut to fit: %u long %s.)", writer.n_cut_strings,
+                   writer.n_cut_strings == 1 ? "string" : "strings");
   return TRUE;
 }
 

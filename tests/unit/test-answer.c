@@ -304,14 +304,32 @@ test_room_json (void)
   g_assert_nonnull (doc);
   guint shown = dbr_json_count (dbr_json_get (dbr_json_doc_root (doc), "a"));
   g_assert_cmpuint (strlen (first), >, 36000);
-  g_autofree char *end = g_strdup_printf ("\n(Cut to fit: shown are a %u of 5000.)\nend\n", shown);
+  g_autofree char *end = g_strdup_printf ("\n(Cut to fit; shown: a %u of 5000.)\nend\n", shown);
   g_assert_true (g_str_has_suffix (out, end));
+
+  g_autoptr (GString) wide = g_string_new ("{\"o\":{");
+  for (guint i = 0; i < 5000; i++)
+    g_string_append_printf (wide, "%s\"key %u\":%u", i ? "," : "", i, i);
+  g_string_append (wide, "},\"tail\":\"end\"}");
+  g_autofree char *members = render ("<json value='$.o'/><line>{$.tail}</line>", wide->str, 0);
+  g_autofree char *object = g_strndup (members, strcspn (members, "\n"));
+  g_autoptr (DbrJsonDoc) kept = dbr_json_doc_new_from_data (object, -1, NULL, NULL);
+  g_assert_nonnull (kept);
+  g_autofree char *notice = g_strdup_printf ("\n(Cut to fit; shown: the value %u of 5000.)\nend\n",
+                                             dbr_json_count (dbr_json_doc_root (kept)));
+  g_assert_true (g_str_has_suffix (members, notice));
+
+  /* A list in the only element of a list: cut inside, not dropped whole. */
+  g_autofree char *nested = g_strdup_printf ("{\"v\":[%s]}", json);
+  g_autofree char *inside = render ("<json value='$.v'/>", nested, 0);
+  g_assert_cmpuint (strlen (inside), >, 30000);
+  g_assert_nonnull (strstr (inside, "(Cut to fit; shown: a "));
 
   g_autofree char *x = g_strnfill (60000, 'x');
   g_autofree char *text = g_strdup_printf ("{\"tail\":\"end\",\"a\":\"%s\"}", x);
   g_autofree char *cut = render ("<json value='$'/><line>{$.tail}</line>", text, 0);
   g_assert_true (
-      g_str_has_suffix (cut, "… (56000 more bytes)\"}\n(Cut to fit: 1 long strings.)\nend\n"));
+      g_str_has_suffix (cut, "… (56000 more bytes)\"}\n(Cut to fit: 1 long string.)\nend\n"));
 }
 
 static void

@@ -141,13 +141,15 @@ set_mark (const Writer *self, Mark *mark)
 }
 
 /* Whether the container ends with the element in hand: it is taken back, unless it is the first and was cut
- * inside itself (otherwise a list in a list would leave nothing of both). */
+ * inside itself (otherwise a list in a list would leave nothing of both);
+ * one that found no room at all leaves the attempt to fail, down to the last one with no elements. */
 static gboolean
 ends_here (Writer *self, const Mark *mark, guint *shown)
 {
   if (self->out->len - mark->from <= self->array_bytes)
     return FALSE;
-  if (*shown == 0 && self->n_cut > mark->n_cut)
+  gboolean was_cut = self->n_cut > mark->n_cut || (self->is_too_long && self->array_bytes > 0);
+  if (*shown == 0 && was_cut)
     {
       (*shown)++;
       return TRUE;

@@ -68,7 +68,9 @@ dbr_loader_form (DbrLoader *self, const xmlNode *node, const char *attributes, c
       dbr_loader_take (self, error);
       return FALSE;
     }
-  g_autofree char *text = holds_text (node) ? NULL : dbr_xml_text (node);
+  if (!node->children || holds_text (node))
+    return TRUE;
+  g_autofree char *text = dbr_xml_text (node);
   if (text && *text)
     dbr_loader_problem (self, DBR_CATALOGUE_ERROR_GRAMMAR, dbr_node_line (node),
                         _ ("<%s> holds the text \"%.40s\", which means nothing there; remove it"),

@@ -68,7 +68,7 @@ print_catalogue (const DbrCatalogue *catalogue)
 {
   const DbrBackendDef *backend = catalogue->backend;
   g_autofree char *address = backend->url ? dbr_text_redact_url (backend->url) : NULL;
-  g_print (_ ("OK %s: %s, \"%s\"\n"), catalogue->file, catalogue->name, catalogue->title);
+  g_print (_ ("OK %s: %s, \"%s\"\n"), catalogue->file, catalogue->name, _ (catalogue->title));
   if (address)
     g_print (_ ("  origin: %s, prefix \"%s\"\n"), address, backend->prefix);
   else

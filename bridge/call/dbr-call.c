@@ -183,8 +183,10 @@ render (DbrCall *self)
     }
   else
     {
+      gsize from = out->len;
       append_unread (self, out);
       append_write_notes (self, out);
+      dbr_mask_apply (dbr_backend_mask (self->backend), out, from, DBR_MASK_SHAPES);
     }
   while (out->len && out->str[out->len - 1] == '\n')
     g_string_truncate (out, out->len - 1);

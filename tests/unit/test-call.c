@@ -213,6 +213,18 @@ test_optional_failure_is_a_line (Fixture *f, gconstpointer flags)
   assert_text (f, FALSE, "Axe\nNot read (stock): 500 Internal Server Error: store room shut\\n");
 }
 
+/* A backend that echoes what it was sent must not get a secret into an answer by way of a failure. */
+static void
+test_optional_failure_is_masked (Fixture *f, gconstpointer flags)
+{
+  (void) flags;
+  script (f, "GET", "/v1/items/a", 200, "{\"name\":\"Axe\"}");
+  script (f, "GET", "/v1/items/a/stock", 500, "{\"detail\":\"you sent Authorization: Bearer abcdefghijklmnop\"}");
+  run (f, "get_item", "{\"id\":\"a\"}");
+  assert_says (f, FALSE, "Not read (stock): 500");
+  g_assert_null (strstr (f->result->text, "abcdefghijklmnop"));
+}
+
 static void
 test_needed_failure_has_advice (Fixture *f, gconstpointer flags)
 {
@@ -743,6 +755,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   ADD ("plain", "", test_plain);
   ADD ("optional-failure", "", test_optional_failure_is_a_line);
+  ADD ("optional-failure-masked", "", test_optional_failure_is_masked);
   ADD ("needed-failure", "", test_needed_failure_has_advice);
   ADD ("detail-shapes", "", test_detail_shapes);
   ADD ("odd-answers", "", test_odd_answers);

@@ -615,9 +615,8 @@ dbr_param_problem (const DbrParam *param, DbrJson value)
   Check check;
   check_begin (&check);
   check_value (&check, param, value);
-  DbrJsonDoc *doc = dbr_json_builder_end (check.builder);
+  g_autoptr (DbrJsonDoc) doc = dbr_json_builder_end (check.builder);
   char *text = check.n_problems ? g_strdup (check.problems->str) : NULL;
-  g_clear_pointer (&doc, dbr_json_doc_unref);
   check_clear (&check);
   return text;
 }

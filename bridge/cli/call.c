@@ -166,8 +166,8 @@ dbr_cli_call (int argc, char **argv)
 
   g_option_context_set_summary (context, _ ("Calls one tool and prints its answer. Exit status: 0 "
                                             "answered, 1 the answer is an error, 2 wrong use."));
-  g_option_context_add_main_entries (context, entries, NULL);
-  g_option_context_add_main_entries (context, more, NULL);
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  g_option_context_add_main_entries (context, more, GETTEXT_PACKAGE);
   if (!g_option_context_parse (context, &argc, &argv, &error))
     return dbr_cli_complain (error);
   open.json_output = g_strcmp0 (output, "json") == 0;

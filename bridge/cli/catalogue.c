@@ -127,7 +127,7 @@ dbr_cli_catalogue (int argc, char **argv)
   const GOptionEntry entries[]
       = { { "allow-env", 0, 0, G_OPTION_ARG_STRING_ARRAY, &allow_env,
             N_ ("a variable that the files may name although it does not begin with their name"),
-            N_ ("NAME") },
+            "NAME" },
           { NULL } };
   g_autoptr (GOptionContext) context = g_option_context_new (_ ("check FILE..."));
   g_autoptr (GError) error = NULL;

@@ -34,6 +34,9 @@ dbr_install_schema_dir (void);
 /* The HTTP module's file (transfer full). */
 char *
 dbr_install_module (void);
+/* The folder with the translations (transfer full). */
+char *
+dbr_install_locale_dir (void);
 /* The names of the shipped catalogues, sorted (transfer full). */
 char **
 dbr_install_catalogues (void);

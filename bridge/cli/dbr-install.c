@@ -64,6 +64,12 @@ dbr_install_module (void)
   return g_build_filename (dir, "libeng-client.so", NULL);
 }
 
+char *
+dbr_install_locale_dir (void)
+{
+  return choose ("po", LOCALEDIR);
+}
+
 static int
 compare_names (gconstpointer a, gconstpointer b)
 {

@@ -35,7 +35,8 @@ main (int argc, char **argv)
 {
   setlocale (LC_ALL, "");
 #ifdef ENABLE_NLS
-  bindtextdomain (GETTEXT_PACKAGE, LOCALEDIR);
+  g_autofree char *locale_dir = dbr_install_locale_dir ();
+  bindtextdomain (GETTEXT_PACKAGE, locale_dir);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
   textdomain (GETTEXT_PACKAGE);
 #endif
@@ -52,7 +53,11 @@ main (int argc, char **argv)
     }
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     if (strcmp (argv[1], commands[i].name) == 0)
-      return commands[i].run (argc - 1, argv + 1);
+      {
+        g_autofree char *name = g_strconcat ("drawbridge ", commands[i].name, NULL);
+        g_set_prgname (name); /* what a command's --help calls it */
+        return commands[i].run (argc - 1, argv + 1);
+      }
   g_printerr (_ ("drawbridge: no command \"%s\"; \"drawbridge --help\" lists them\n"), argv[1]);
   return DBR_EXIT_USAGE;
 }

@@ -17,7 +17,7 @@ print_tool (DbrToolHost *host, const DbrTool *tool)
   if (!dbr_gate_in_scope (gate, tool))
     g_print ("  %-24s %-9s %s\n", tool->name, access, _ ("(out of scope: not listed, refused)"));
   else
-    g_print ("  %-24s %-9s %s%s%s\n", tool->name, access, tool->title, note ? " " : "",
+    g_print ("  %-24s %-9s %s%s%s\n", tool->name, access, _ (tool->title), note ? " " : "",
              note ? note : "");
 }
 
@@ -28,7 +28,7 @@ print_report (DbrToolHost *host)
   DbrBackend *backend = dbr_host_backend (host);
   g_autofree char *layers = dbr_gate_report (dbr_host_gate (host));
 
-  g_print ("%s: %s\n", catalogue->name, catalogue->title);
+  g_print ("%s: %s\n", catalogue->name, _ (catalogue->title));
   g_print (_ ("  address: %s\n"), dbr_backend_origin (backend));
   g_print (_ ("  credentials: %s\n"), dbr_backend_credentials (backend));
   if (dbr_backend_problem (backend))
@@ -37,7 +37,7 @@ print_report (DbrToolHost *host)
   for (guint c = 0; c < catalogue->categories->len; c++)
     {
       const DbrCategory *category = g_ptr_array_index (catalogue->categories, c);
-      g_print ("\n%s (%s)\n", category->title, category->name);
+      g_print ("\n%s (%s)\n", _ (category->title), category->name);
       for (guint i = 0; i < catalogue->tools->len; i++)
         {
           const DbrTool *tool = g_ptr_array_index (catalogue->tools, i);
@@ -107,8 +107,8 @@ dbr_cli_tools (int argc, char **argv)
 
   g_option_context_set_summary (
       context, _ ("Lists the tools, what each may do, and which layer withholds what."));
-  g_option_context_add_main_entries (context, entries, NULL);
-  g_option_context_add_main_entries (context, more, NULL);
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  g_option_context_add_main_entries (context, more, GETTEXT_PACKAGE);
   if (!g_option_context_parse (context, &argc, &argv, &error))
     return dbr_cli_complain (error);
   as_json = g_strcmp0 (output, "json") == 0;

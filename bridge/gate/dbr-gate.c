@@ -5,6 +5,7 @@
 
 #include "gate/dbr-gate.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 struct _DbrGate
@@ -60,7 +61,7 @@ check_scope (const DbrGate *self, GError **error)
       if (!found)
         {
           g_set_error (error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_REFERENCE,
-                       "no category \"%s\" in the catalogue \"%s\"; it has %s", self->scope[s],
+                       _ ("no category \"%s\" in the catalogue \"%s\"; it has %s"), self->scope[s],
                        self->catalogue->name, known->str);
           return FALSE;
         }
@@ -185,18 +186,24 @@ state_word (DbrGateState state)
                                  : "shut";
 }
 
+/* For people, so translated; what a model reads (dbr_gate_summary) is English. */
 static void
 report_gate (GString *out, const char *what, const char *variable, DbrGateState state, gboolean odd)
 {
   if (variable == NULL)
-    g_string_append_printf (out, "  %s: shut; this catalogue has no variable that opens it\n",
+    g_string_append_printf (out, _ ("  %s: shut; this catalogue has no variable that opens it\n"),
                             what);
   else if (odd)
     g_string_append_printf (
-        out, "  %s: shut; the value of %s is none of 1, true, yes, on, 0, false, no, off, ask\n",
+        out,
+        _ ("  %s: shut; the value of %s is none of 1, true, yes, on, 0, false, no, off, ask\n"),
         what, variable);
+  else if (state == DBR_GATE_OPEN)
+    g_string_append_printf (out, _ ("  %s: open (%s)\n"), what, variable);
+  else if (state == DBR_GATE_ASK)
+    g_string_append_printf (out, _ ("  %s: open after the user's yes (%s)\n"), what, variable);
   else
-    g_string_append_printf (out, "  %s: %s (%s)\n", what, state_word (state), variable);
+    g_string_append_printf (out, _ ("  %s: shut (%s)\n"), what, variable);
 }
 
 char *
@@ -208,13 +215,13 @@ dbr_gate_report (const DbrGate *self)
   if (self->scope)
     {
       g_autofree char *scope = g_strjoinv (", ", self->scope);
-      g_string_append_printf (out, "  scope: %s\n", scope);
+      g_string_append_printf (out, _ ("  scope: %s\n"), scope);
     }
   else
-    g_string_append (out, "  scope: every category\n");
-  g_string_append (out, "  reads: open\n");
-  report_gate (out, "writes", backend->writes_env, self->writes, self->writes_odd);
-  report_gate (out, "deletes", backend->deletes_env, dbr_gate_state (self, DBR_ACCESS_DELETE),
+    g_string_append (out, _ ("  scope: every category\n"));
+  g_string_append (out, _ ("  reads: open\n"));
+  report_gate (out, _ ("writes"), backend->writes_env, self->writes, self->writes_odd);
+  report_gate (out, _ ("deletes"), backend->deletes_env, dbr_gate_state (self, DBR_ACCESS_DELETE),
                self->deletes_odd);
   return g_string_free (g_steal_pointer (&out), FALSE);
 }

@@ -219,7 +219,8 @@ test_optional_failure_is_masked (Fixture *f, gconstpointer flags)
 {
   (void) flags;
   script (f, "GET", "/v1/items/a", 200, "{\"name\":\"Axe\"}");
-  script (f, "GET", "/v1/items/a/stock", 500, "{\"detail\":\"you sent Authorization: Bearer abcdefghijklmnop\"}");
+  script (f, "GET", "/v1/items/a/stock", 500,
+          "{\"detail\":\"you sent Authorization: Bearer abcdefghijklmnop\"}");
   run (f, "get_item", "{\"id\":\"a\"}");
   assert_says (f, FALSE, "Not read (stock): 500");
   g_assert_null (strstr (f->result->text, "abcdefghijklmnop"));

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Documents that must say what the program does: the man page, README's tools, the bounds in doc/security.md."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from dbr_lint import BUILD, Tap, code, files, text  # noqa: E402
+
+PROGRAM = BUILD / "drawbridge"
+COMMANDS = ("mcp", "call", "tools", "catalogue")
+UNITS = {"kB": 1000, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "million": 1000000}
+# Numbers of headers that bound nothing that comes from outside.
+NO_BOUNDS = {"NODE_MAX_NODES", "PATH_MAX_ARGS"}
+
+
+def run(*arguments):
+    environment = dict(os.environ, LC_ALL="C.UTF-8", LANGUAGE="")
+    return subprocess.run([str(PROGRAM), *arguments], capture_output=True, text=True, env=environment,
+                          check=True, timeout=60).stdout
+
+
+def options_of_help(command):
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", run(command, "--help"))) - {"--help"}
+
+
+def man():
+    """The page as text: roff's own marks taken away."""
+    page = text("doc/drawbridge.1").replace("\\-", "-").replace("\\(aq", "'")
+    return re.sub(r"\\f[BIRP]", "", page)
+
+
+def man_options():
+    page = man()
+    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page))
+    known = {"--help", "--version"}
+    for command in COMMANDS:
+        options = options_of_help(command)
+        known |= options
+        section = re.search(rf'^\.SS "drawbridge {command}\b.*?(?=^\.S[SH] )', page, re.M | re.S)
+        if section is None:
+            yield f'doc/drawbridge.1: no .SS "drawbridge {command} ..."'
+            continue
+        for option in sorted(options):
+            if not re.search(rf"{option}(?![\w-])", section.group()):
+                yield f"doc/drawbridge.1: the section of {command} lacks {option}"
+    for option in sorted(told - known):
+        yield f"doc/drawbridge.1: {option} is no option of any command"
+
+
+def man_variables():
+    page = man()
+    for name in sorted(set(re.findall(r"\"([A-Z][A-Z0-9]*_[A-Z0-9_]+)\"", text("schemas/airflow.xml")))):
+        if name not in page:
+            yield f"doc/drawbridge.1: says nothing of {name}"
+        if name not in text("README.md"):
+            yield f"README.md: says nothing of {name}"
+
+
+def man_version():
+    told = re.search(r'^\.TH DRAWBRIDGE 1 \S+ "(.*?)"', man(), re.M)
+    if told is None or told.group(1) != run("--version").strip():
+        yield f"doc/drawbridge.1: its head does not say {run('--version').strip()}"
+
+
+def man_commands():
+    listed = set(re.findall(r"^  (\w+) ", run("--help"), re.M))
+    if listed != set(COMMANDS):
+        yield f"drawbridge --help lists {sorted(listed)}, this test and the man page know {sorted(COMMANDS)}"
+
+
+def readme_tools():
+    table = re.search(r"^### Tools\n(.*?)(?=^#)", text("README.md"), re.M | re.S)
+    told = set(re.findall(r"`([a-z_]+)`", "\n".join(
+        line.split("|")[1] for line in table.group(1).split("\n") if line.startswith("|"))))
+    known = set(re.findall(r"^  ([a-z_]+) +(?:read|write|delete|by method) ", run("tools", "airflow"), re.M))
+    for name in sorted(told - known):
+        yield f"README.md: the table names {name}, which is no tool"
+    for name in sorted(known - told):
+        yield f"README.md: the table lacks the tool {name}"
+
+
+def defines():
+    """Every numeric #define of the program: name -> (value, file)."""
+    found = {}
+    for name in files():
+        if not name.startswith(("bridge/", "common/", "engine-client/")) or not name.endswith((".c", ".h")):
+            continue
+        for match in re.finditer(r"^#define ([A-Z][A-Z0-9_]*) +([^\n/]+)$", code(name), re.M):
+            expression = re.sub(r"(?<=\d)[uUlL]+\b", "", match.group(2).strip())
+            if re.fullmatch(r"[\d\s()*+<>-]+", expression):
+                found[match.group(1), name] = eval(expression)  # digits and operators only
+    return found
+
+
+def amount(words):
+    match = re.match(r"([\d,.]+)(?: (\w+))?", words)
+    return None if match is None else round(float(match.group(1).replace(",", "")) * UNITS.get(match.group(2), 1))
+
+
+def bounds():
+    """Rows of doc/security.md: | what | value | NAME in file |. Each value is the one in the file, none is missing."""
+    known, told = defines(), set()
+    for row in re.finditer(r"^\| (.+?) \| (.+?) \| `([A-Z][A-Z0-9_]*)` in ([\w/.-]+) \|", text("doc/security.md"), re.M):
+        _, value, name, file = row.groups()
+        told.add((name, file))
+        unit_is_seconds = value.endswith(" s") and name.endswith("_MS")
+        said = amount(value)
+        if (name, file) not in known:
+            yield f"doc/security.md: no #define {name} with a number in {file}"
+        elif said is None:
+            yield f"doc/security.md: {name}: \"{value}\" is no amount"
+        elif said * (1000 if unit_is_seconds else 1) != known[name, file]:
+            yield f"doc/security.md: {name} is {known[name, file]}, not {value}"
+    for name, file in sorted(set(known) - told):
+        if file.endswith(".h") and name not in NO_BOUNDS and re.search(
+                r"MAX|LIMIT|TIMEOUT|DRAIN|LIFETIME|CEILING|KEEP_BYTES|RECORD_BYTES",
+                name):
+            yield f"doc/security.md: lacks {name} of {file} ({known[name, file]})"
+
+
+def links():
+    """Files that documents name are there."""
+    for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "doc/security.md", "doc/catalogue.md", "doc/benchmarks.md"):
+        for found in sorted(set(re.findall(r"\b((?:doc|schemas|tests|bench|po)/[\w/.-]+\.\w+)", text(name)))):
+            if found not in FILES and not found.startswith("bench/results"):
+                yield f"{name}: {found} is not there"
+
+
+FILES = set(files())
+
+
+def main():
+    tap = Tap()
+    tap.point("the man page has every option of --help, in its command's section, and no other", man_options())
+    tap.point("the commands are those of --help", man_commands())
+    tap.point("the man page is of this version", man_version())
+    tap.point("man page and README name every variable of the catalogue", man_variables())
+    tap.point("README's table names every tool", readme_tools())
+    tap.point("doc/security.md has every bound, with its value", bounds())
+    tap.point("files that documents name are there", links())
+    tap.done()
+
+
+main()

@@ -37,19 +37,24 @@ say (const Pass *pass, DbrCatalogueError code, const char *text)
                         pass->tool->name, text);
 }
 
+#define MAX_HINTS 20u /* names of what there is, in one message */
+
 /* "did you mean x?" or what there is. */
 static char *
-hint (const char *name, GPtrArray *names)
+hint (const char *name, const GPtrArray *names)
 {
+  guint shown = MIN (names->len, MAX_HINTS);
+  g_autofree const char **all = g_new0 (const char *, names->len + 1);
+  for (guint i = 0; i < names->len; i++)
+    all[i] = g_ptr_array_index (names, i);
+  const char *nearest = dbr_nearest (name, all);
   if (names->len == 0)
     return g_strdup (_ ("there are none"));
-  g_ptr_array_add (names, NULL);
-  const char *const *all = (const char *const *) names->pdata;
-  const char *nearest = dbr_nearest (name, all);
   if (nearest)
     return g_strdup_printf (_ ("did you mean \"%s\"?"), nearest);
-  g_autofree char *list = dbr_names_join ((const char *const *) names->pdata);
-  return g_strdup_printf (_ ("there are: %s"), list);
+  all[shown] = NULL;
+  g_autofree char *list = dbr_names_join (all);
+  return g_strdup_printf (names->len > shown ? _ ("there are: %s…") : _ ("there are: %s"), list);
 }
 
 static void
@@ -305,8 +310,6 @@ on_answer_call (const char *name, const char *const *arguments, guint line, gpoi
       dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_REFERENCE, line,
                           _ ("<call> gives \"%s\" the argument \"%s\", which it doesn't take; %s"),
                           name, arguments[i], remedy);
-      /* hint() ended the list with a NULL */
-      g_ptr_array_set_size (names, (int) tool->params->len);
     }
 }
 

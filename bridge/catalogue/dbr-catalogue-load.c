@@ -36,6 +36,12 @@ problem_free (gpointer data)
 static void
 add_problem (DbrLoader *self, DbrCatalogueError code, guint line, char *text)
 {
+  if (self->problems->len == DBR_CATALOGUE_KEPT_PROBLEMS)
+    {
+      self->n_more++;
+      g_free (text);
+      return;
+    }
   Problem *problem = g_new (Problem, 1);
   *problem = (Problem){ code, line, self->problems->len, text };
   g_ptr_array_add (self->problems, problem);
@@ -109,7 +115,7 @@ give_problems (DbrLoader *self, GError **error)
       const Problem *problem = g_ptr_array_index (self->problems, i);
       g_string_append_printf (all, "%s%s", i ? "\n" : "", problem->text);
     }
-  guint left = self->problems->len - shown;
+  guint left = self->problems->len - shown + self->n_more;
   if (left)
     {
       g_string_append_c (all, '\n');

@@ -17,6 +17,7 @@ G_BEGIN_DECLS
 #define DBR_CATALOGUE_MAX_VALUES 200u  /* an enum */
 #define DBR_CATALOGUE_MAX_NESTING 4u   /* params and items in each other */
 #define DBR_CATALOGUE_MAX_PROBLEMS 20u /* shown in one message */
+#define DBR_CATALOGUE_KEPT_PROBLEMS 1000u /* kept to choose those from; the rest is counted */
 #define DBR_PARAM_DEFAULT_MAX_LENGTH 4096u
 #define DBR_PARAM_DEFAULT_MAX_ITEMS 100u
 #define DBR_PARAM_MAX_PATTERN 512u /* bytes of a pattern */
@@ -34,6 +35,7 @@ typedef struct
   const DbrCatalogueOptions *options;
   DbrCatalogue *catalogue; /* being filled */
   GPtrArray *problems;     /* (element-type Problem) */
+  guint n_more;            /* problems that weren't kept */
   GArray *rows;            /* (element-type DbrAccessRow) */
   GHashTable *lines;       /* expression or definition -> line */
   GPtrArray *bindings;     /* (element-type DbrBinding): names that `as` binds, in file order */

@@ -145,7 +145,8 @@ typedef struct
   char *writes_env, *deletes_env; /* nullable: that gate can't be opened */
   DbrAccessTable *access;
   GPtrArray *access_notes; /* (element-type utf8) one line a row, for `catalogue check` */
-  char *paging_limit, *paging_offset, *paging_total; /* nullable */
+  char *paging_limit, *paging_offset; /* nullable: query parameters */
+  char *paging_total;                 /* nullable: the body's member */
   guint paging_max;
   DbrJsonPath *error_detail; /* nullable */
   DbrLogStyle *log_style;    /* nullable */
@@ -168,11 +169,25 @@ typedef struct
 typedef struct
 {
   gboolean is_shipped; /* trusted with any variable; RELAX NG is skipped (the build checked it) */
-  const char *const *allow_env; /* nullable: more variables that a user's file may read */
-  const char *schema_dir;       /* where catalogue.rng is */
+  const char *const
+      *allow_env;         /* nullable: more variables that a user's file may read; ours never */
+  const char *schema_dir; /* nullable: where catalogue.rng and our own catalogues are */
 } DbrCatalogueOptions;
 
-/* Loads and checks a file. Errors: DBR_CATALOGUE_ERROR; the message may hold several lines, one a problem (at most 20). */
+/**
+ * dbr_catalogue_load:
+ * @file: path of the file; messages name it as it is given here
+ * @options: whose file it is; with a schema_dir a user's file is also held against catalogue.rng
+ * @error: return location
+ *
+ * Reads at most DBR_CATALOGUE_MAX_BYTES and checks form, references and rules. Nothing outside of
+ * the file is read: a document type is refused before it declares anything.
+ *
+ * Returns: (transfer full): the catalogue, or %NULL.
+ * Errors: #DBR_CATALOGUE_ERROR, the code of the first problem. Every line of the message is one,
+ *   "FILE:LINE: what was found, expected, to be done", in the order of the file; at most 20, then
+ *   how many more there are. The form is checked first: references and rules only once it is right.
+ */
 DbrCatalogue *
 dbr_catalogue_load (const char *file, const DbrCatalogueOptions *options, GError **error);
 void
@@ -199,8 +214,22 @@ typedef enum
   DBR_ARGUMENT_ERROR_RANGE,   /* limits, enum, pattern, refuse, length */
   DBR_ARGUMENT_ERROR_UNKNOWN, /* names the nearest */
 } DbrArgumentError;
-/* Checks what a model sent and gives the normalised object: left-out optional parameters (absent, null, "" for strings in paths and queries) absent or their defaults, numbers/booleans/objects/arrays that came as strings converted,
- * integers as plain integers, values inside free objects byte for byte. All problems in one message, one a line; the code is the first's. */
+/**
+ * dbr_arguments_check:
+ * @tool: the tool
+ * @arguments: an object, null or nothing: what a model sent
+ * @error: return location
+ *
+ * Brings arguments into the types of the parameters: numbers, booleans, objects and arrays that
+ * came as strings are unpacked; integers become plain digits; null and "" mean left out (but for
+ * parameters that keep them); defaults are filled in. Numbers, strings and what is inside of free
+ * objects stay the bytes that came. Members stand in the order of the parameters. doc/catalogue.md
+ * ("Parameters") has the table.
+ *
+ * Returns: (transfer full): the object, or %NULL.
+ * Errors: #DBR_ARGUMENT_ERROR, the code of the first problem; the message has all (at most 20, then
+ *   how many more), one a line, in English, safe to show: what a model wrote is cut to 80 bytes.
+ */
 DbrJsonDoc *
 dbr_arguments_check (const DbrTool *tool, DbrJson arguments, GError **error);
 

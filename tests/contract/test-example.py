@@ -63,6 +63,47 @@ GET /api/books?author=Eliot&limit=10&offset=0
 """
 
 
+CHECKED = """\
+OK FILE: shelf, "A shelf of books"
+  origin: http://localhost:8080, prefix "/api"
+  variables:
+    SHELF_URL                    the server's address
+    SHELF_TOKEN                  a token
+    SHELF_ALLOW_WRITES           opens writes
+    SHELF_ALLOW_DELETES          opens deletes, together with writes
+  access other than the method says:
+    POST /books/search is a read
+    PATCH /books is a delete
+    /secrets and all below it is denied
+  5 tools:
+    list_books                   read
+    get_book                     read
+    find_books                   read
+    lend_book                    write
+    remove_book                  delete
+"""
+
+
+def check_command(program, catalogue, number):
+    """drawbridge catalogue check: what a file reaches; every bad file's problems, and the good ones all the same."""
+    bad = os.path.join(SOURCE, "tests", "contract", "catalogue", "bad", "param-type")
+    with open(os.path.join(bad, "error"), encoding="utf-8") as text:
+        problem = text.read().split("\n", 1)[1].replace("input.xml", os.path.join(bad, "input.xml"))
+    cases = [
+        ("a good file", [catalogue], 0, CHECKED.replace("FILE", catalogue), ""),
+        ("a bad and a good file", [os.path.join(bad, "input.xml"), catalogue], 2, CHECKED.replace("FILE", catalogue), problem),
+        ("no file", [], 2, "", "drawbridge catalogue: write \"drawbridge catalogue check FILE...\"\n"),
+    ]
+    for name, files, status, out, err in cases:
+        run = subprocess.run([program, "catalogue", "check"] + files, timeout=60, stdin=subprocess.DEVNULL,
+                             capture_output=True, text=True)
+        fine = (run.returncode, run.stdout, run.stderr) == (status, out, err)
+        print("%s %d - catalogue check: %s" % ("ok" if fine else "not ok", number, name))
+        if not fine:
+            print("\n".join("# " + line for line in (run.stdout + run.stderr).splitlines()))
+        number += 1
+
+
 def matches(got, wanted, url):
     got = re.sub(r"\d+ (d|h|min|s|y|months?|years?) ago", "AGO", got.replace(url, "URL"))
     if "*" not in wanted:
@@ -74,7 +115,7 @@ def matches(got, wanted, url):
 def main():
     catalogue = os.path.join(SOURCE, "doc", "example-catalogue.xml")
     program = os.path.join(BUILD, "drawbridge")
-    print("1..%d" % (len(CALLS) + 1))
+    print("1..%d" % (len(CALLS) + 4))
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "requests")
         api = subprocess.Popen(
@@ -101,6 +142,7 @@ def main():
         print("%s %d - exactly these requests were sent" % ("ok" if fine else "not ok", len(CALLS) + 1))
         if not fine:
             print("\n".join("# " + line for line in sent))
+    check_command(program, catalogue, len(CALLS) + 2)
 
 
 if __name__ == "__main__":

@@ -255,20 +255,39 @@ test_files (void)
   g_rmdir (dir);
 }
 
-/* A hundred problems are told as twenty and a number. */
+/* However many problems: twenty are told, the others counted. */
 static void
 test_many_problems (void)
 {
+  for (guint n = 100; n <= 10000; n *= 10)
+    {
+      g_autoptr (GString) inside = g_string_new (NULL);
+      g_autoptr (GError) error = NULL;
+      for (guint i = 0; i < n; i++)
+        g_string_append (inside, "<param name=\"p\" type=\"strnig\">P.</param>\n");
+      g_string_append (inside, "<request id=\"r\" path=\"/x\"/>");
+      g_assert_null (load_tool ("", inside->str, &error));
+      g_auto (GStrv) lines = g_strsplit (error->message, "\n", -1);
+      g_autofree char *last = g_strdup_printf ("t.xml: and %u more problems", n - 20);
+      g_assert_cmpuint (g_strv_length (lines), ==, DBR_CATALOGUE_MAX_PROBLEMS + 1);
+      g_assert_cmpstr (lines[DBR_CATALOGUE_MAX_PROBLEMS], ==, last);
+    }
+}
+
+/* What there is, is named to a bound. */
+static void
+test_hints (void)
+{
   g_autoptr (GString) inside = g_string_new (NULL);
   g_autoptr (GError) error = NULL;
-  for (guint i = 0; i < 100; i++)
-    g_string_append (inside, "<request id=\"r\" path=\"/x\" timeout=\"0\"/>\n");
-  g_autoptr (DbrCatalogue) catalogue = load_tool ("", inside->str, &error);
-  g_assert_null (catalogue);
-  g_auto (GStrv) lines = g_strsplit (error->message, "\n", -1);
-  g_assert_cmpuint (g_strv_length (lines), ==, DBR_CATALOGUE_MAX_PROBLEMS + 1);
-  g_assert_true (g_str_has_prefix (lines[DBR_CATALOGUE_MAX_PROBLEMS], "t.xml: and "));
-  g_assert_true (g_str_has_suffix (lines[DBR_CATALOGUE_MAX_PROBLEMS], " more problems"));
+  for (guint i = 0; i < 30; i++)
+    g_string_append_printf (inside, "<request id=\"r%u\" path=\"/x\"/>", i);
+  g_string_append (inside, "<request id=\"s\" path=\"/{$.something}\"/>");
+  g_assert_null (load_tool ("", inside->str, &error));
+  g_assert_cmpstr (error->message, ==,
+                   "t.xml:1: request \"s\": there is no request \"something\"; there are: r0, r1, "
+                   "r2, r3, r4, r5, r6, "
+                   "r7, r8, r9, r10, r11, r12, r13, r14, r15, r16, r17, r18, r19…");
 }
 
 static void
@@ -387,6 +406,7 @@ main (int argc, char **argv)
   g_test_add_func ("/catalogue/access", test_access);
   g_test_add_func ("/catalogue/files", test_files);
   g_test_add_func ("/catalogue/many-problems", test_many_problems);
+  g_test_add_func ("/catalogue/hints", test_hints);
   g_test_add_func ("/catalogue/bounds", test_bounds);
   g_test_add_func ("/catalogue/many-tools", test_many_tools);
   g_test_add_func ("/catalogue/variables", test_variables);

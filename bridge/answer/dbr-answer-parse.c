@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "dbr-answer-priv.h"
+#include <glib/gi18n.h>
 #include <string.h>
 
 /* Which attributes and children each element takes; `when` goes with all. */
@@ -90,7 +91,7 @@ dbr_log_style_free (DbrLogStyle *self)
 static gboolean
 convert_error (const xmlNode *node, const char *what, const GError *local, GError **error)
 {
-  dbr_xml_error (error, DBR_CATALOGUE_ERROR_PLACEHOLDER, node, "%s of <%s>: %s", what,
+  dbr_xml_error (error, DBR_CATALOGUE_ERROR_PLACEHOLDER, node, _ ("%s of <%s>: %s"), what,
                  (const char *) node->name, local->message);
   return FALSE;
 }
@@ -99,7 +100,7 @@ static gboolean
 missing_error (const xmlNode *node, const char *name, GError **error)
 {
   dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
-                 "<%s> lacks the attribute \"%s\"; add it", (const char *) node->name, name);
+                 _ ("<%s> lacks the attribute \"%s\"; add it"), (const char *) node->name, name);
   return FALSE;
 }
 
@@ -153,7 +154,7 @@ refuse_text (const xmlNode *node, GError **error)
   if (text[0] == 0)
     return TRUE;
   dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
-                 "<%s> holds the text \"%.40s\"; text to print stands in a <line>",
+                 _ ("<%s> holds the text \"%.40s\"; text to print stands in a <line>"),
                  (const char *) node->name, text);
   return FALSE;
 }
@@ -185,7 +186,7 @@ read_as (const xmlNode *node, Element *self, GError **error)
     return TRUE;
   dbr_xml_error (
       error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
-      "as=\"%s\": expected a name of letters, digits and _ that isn't args, http, now or call",
+      _ ("as=\"%s\": expected a name of letters, digits and _ that isn't args, http, now or call"),
       self->as);
   return FALSE;
 }
@@ -212,9 +213,10 @@ read_children (const xmlNode *node, guint depth, GPtrArray *out, GError **error)
           const Element *before = out->len > 0 ? g_ptr_array_index (out, out->len - 1) : NULL;
           if (!before || !before->when)
             {
-              dbr_xml_error (error, DBR_CATALOGUE_ERROR_RULE, child,
-                             "<otherwise> must stand directly behind an element with a condition "
-                             "(<when>, or a when attribute)");
+              dbr_xml_error (
+                  error, DBR_CATALOGUE_ERROR_RULE, child,
+                  _ ("<otherwise> must stand directly behind an element with a condition "
+                     "(<when>, or a when attribute)"));
               element_free (element);
               return FALSE;
             }
@@ -233,7 +235,8 @@ read_more (const xmlNode *node, guint depth, Element *self, GError **error)
         continue;
       if (self->more)
         {
-          dbr_xml_error (error, DBR_CATALOGUE_ERROR_DUPLICATE, child, "a second <more>: keep one");
+          dbr_xml_error (error, DBR_CATALOGUE_ERROR_DUPLICATE, child,
+                         _ ("a second <more>: keep one"));
           return FALSE;
         }
       self->more = g_ptr_array_new_with_free_func (element_free);
@@ -263,7 +266,8 @@ read_columns (const xmlNode *node, Element *self, GError **error)
     }
   if (self->columns->len > 0)
     return TRUE;
-  dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node, "<table> without a <column>: add one");
+  dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
+                 _ ("<table> without a <column>: add one"));
   return FALSE;
 }
 
@@ -285,7 +289,7 @@ read_arguments (const xmlNode *node, Element *self, GError **error)
       if (!argument->from == !argument->value)
         {
           dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, child,
-                         "<arg> takes either \"from\" (a path) or \"value\" (a template)");
+                         _ ("<arg> takes either \"from\" (a path) or \"value\" (a template)"));
           return FALSE;
         }
       g_ptr_array_add (self->arguments, g_steal_pointer (&argument));
@@ -363,14 +367,14 @@ read_element (const xmlNode *node, guint depth, GError **error)
   if (k == G_N_ELEMENTS (kinds))
     {
       dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
-                     "<%s> can't stand in an answer; there are %s", (const char *) node->name,
+                     _ ("<%s> can't stand in an answer; there are %s"), (const char *) node->name,
                      CONTENT);
       return NULL;
     }
   if (depth > ANSWER_MAX_DEPTH)
     {
-      dbr_xml_error (error, DBR_CATALOGUE_ERROR_XML, node, "more than %u elements in each other",
-                     ANSWER_MAX_DEPTH);
+      dbr_xml_error (error, DBR_CATALOGUE_ERROR_XML, node,
+                     _ ("more than %u elements in each other"), ANSWER_MAX_DEPTH);
       return NULL;
     }
   g_autoptr (Element) self = new_element (kinds[k].kind, node);
@@ -416,7 +420,7 @@ dbr_log_style_new (const xmlNode *log_record, GError **error)
     return g_steal_pointer (&self);
   if (dbr_xml_next_element (child))
     {
-      dbr_xml_error (error, DBR_CATALOGUE_ERROR_DUPLICATE, child, "a second <error>: keep one");
+      dbr_xml_error (error, DBR_CATALOGUE_ERROR_DUPLICATE, child, _ ("a second <error>: keep one"));
       return NULL;
     }
   self->error = new_element (ELEMENT_EACH, child);

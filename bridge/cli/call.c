@@ -42,6 +42,15 @@ on_ask (gpointer user_data, const char *message, json_t *schema)
   char line[16];
 
   (void) schema;
+  if (!isatty (STDIN_FILENO))
+    {
+      /* A script's silence is no yes. */
+      g_printerr ("%s\n%s\n", message,
+                  _ ("There is no terminal to ask on: say yes beforehand with --yes."));
+      run->outcome = DBR_ASK_UNAVAILABLE;
+      g_idle_add (deliver, run);
+      return;
+    }
   g_printerr ("%s\n%s", message, _ ("Send it? [y/N] "));
   run->outcome = DBR_ASK_DECLINED;
   if (fgets (line, sizeof line, stdin) == NULL)
@@ -113,7 +122,7 @@ run_call (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments)
   run.loop = g_main_loop_new (NULL, FALSE);
   request.tool = tool;
   request.arguments = dbr_json_doc_root (arguments);
-  request.asking = isatty (STDIN_FILENO) ? DBR_ASKING_INLINE : DBR_ASKING_IMPOSSIBLE;
+  request.asking = DBR_ASKING_INLINE;
   run.call = host->call (host, &request, &events, &run);
   g_main_loop_run (run.loop);
   g_main_loop_unref (run.loop);

@@ -40,6 +40,8 @@ CALLS = [
      "URL/api/books/b2 answered 409 Conflict: Ada has it\nSomebody else has it: get_book says who.\n"),
     (["lend_book", "book_id=b2"], WRITES, 0, "Emma: now with nobody, so on the shelf, at URL\n"),
     (["remove_book", "book_id=b3", "--yes"], WRITES, 1, "Refused, nothing was sent: remove_book needs delete access*\n"),
+    # Without a terminal and without --yes a delete is not sent, whatever the flags say.
+    (["remove_book", "book_id=b3"], DELETES, 1, "*Nothing was sent: DELETE *"),
     (["remove_book", "book_id=b3", "--yes"], DELETES, 0, "Removed b3, at URL\n"),
     (["list_books", "author=Eliot"], {}, 0, "1 book (1-1 of 1)\nb4 | Silas Marner | Eliot\n"),
 ]

@@ -128,11 +128,11 @@ def feed_exhausted():
 
 
 @dag(dag_id="stock_slow", schedule=None, start_date=START, tags=["shop", "slow"],
-     description="Runs for an hour, a line every two seconds.")
+     description="Runs for six hours, a line every two seconds.")
 def stock_slow():
     @task
     def walk():
-        for step in range(1800):
+        for step in range(10800):
             log.info("shelf %d is counted", step)
             time.sleep(2)
 

@@ -7,6 +7,7 @@
 
 #include "dbr-nearest.h"
 #include "dbr-xml.h"
+#include <glib/gi18n.h>
 #include <libxml/xmlmemory.h>
 #include <string.h>
 
@@ -102,21 +103,27 @@ dbr_xml_text (const xmlNode *node)
 
 static void
 refuse_name (
-    const xmlNode *node, const char *kind, const char *name, char **allowed, GError **error)
+    const xmlNode *node, gboolean is_attribute, const char *name, char **allowed, GError **error)
 {
   const char *nearest = dbr_nearest (name, (const char *const *) allowed);
   const char *element = (const char *) node->name;
   if (!allowed[0])
     dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
-                   "<%s> has no %ss, but \"%s\" stands here: remove it", element, kind, name);
+                   is_attribute ? _ ("<%s> has no attributes, but \"%s\" stands here: remove it")
+                                : _ ("<%s> has no children, but \"%s\" stands here: remove it"),
+                   element, name);
   else if (nearest)
     dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
-                   "<%s> has no %s \"%s\"; did you mean \"%s\"?", element, kind, name, nearest);
+                   is_attribute ? _ ("<%s> has no attribute \"%s\"; did you mean \"%s\"?")
+                                : _ ("<%s> has no child \"%s\"; did you mean \"%s\"?"),
+                   element, name, nearest);
   else
     {
       g_autofree char *list = g_strjoinv (", ", allowed);
       dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
-                     "<%s> has no %s \"%s\"; allowed here: %s", element, kind, name, list);
+                     is_attribute ? _ ("<%s> has no attribute \"%s\"; allowed here: %s")
+                                  : _ ("<%s> has no child \"%s\"; allowed here: %s"),
+                     element, name, list);
     }
 }
 
@@ -139,10 +146,11 @@ lists_name (const char *names, const char *name)
 
 /* Made only where it is needed: most elements are as they should be. */
 static void
-refuse (const xmlNode *node, const char *kind, const char *name, const char *names, GError **error)
+refuse (
+    const xmlNode *node, gboolean is_attribute, const char *name, const char *names, GError **error)
 {
   g_auto (GStrv) allowed = split_names (names);
-  refuse_name (node, kind, name, allowed, error);
+  refuse_name (node, is_attribute, name, allowed, error);
 }
 
 gboolean
@@ -154,7 +162,7 @@ dbr_xml_check (const xmlNode *node, const char *attributes, const char *children
       /* Attributes of other namespaces (xml:lang, a translator's marks) are nobody's business. */
       if (attribute->ns || lists_name (attributes, name))
         continue;
-      refuse (node, "attribute", name, attributes, error);
+      refuse (node, TRUE, name, attributes, error);
       return FALSE;
     }
   for (xmlNode *child = dbr_xml_first_element (node); child; child = dbr_xml_next_element (child))
@@ -164,9 +172,9 @@ dbr_xml_check (const xmlNode *node, const char *attributes, const char *children
         continue;
       if (!dbr_xml_is (child, name))
         dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, child,
-                       "<%s> is not in the namespace \"%s\"", name, DBR_XML_NAMESPACE);
+                       _ ("<%s> is not in the namespace \"%s\""), name, DBR_XML_NAMESPACE);
       else
-        refuse (node, "child", name, children, error);
+        refuse (node, FALSE, name, children, error);
       return FALSE;
     }
   return TRUE;
@@ -181,7 +189,7 @@ dbr_xml_yes_no (const xmlNode *node, const char *name, gboolean *out_value, GErr
   if (!g_str_equal (value, "yes") && !g_str_equal (value, "no"))
     {
       dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
-                     "%s=\"%s\" of <%s>: expected \"yes\" or \"no\"", name, value,
+                     _ ("%s=\"%s\" of <%s>: expected \"yes\" or \"no\""), name, value,
                      (const char *) node->name);
       return FALSE;
     }
@@ -200,7 +208,7 @@ dbr_xml_uint (
   if (!g_ascii_string_to_unsigned (value, 10, min, max, &number, NULL))
     {
       dbr_xml_error (error, DBR_CATALOGUE_ERROR_GRAMMAR, node,
-                     "%s=\"%s\" of <%s>: expected a whole number from %u to %u", name, value,
+                     _ ("%s=\"%s\" of <%s>: expected a whole number from %u to %u"), name, value,
                      (const char *) node->name, min, max);
       return FALSE;
     }

@@ -207,6 +207,17 @@ def potfiles():
         yield f"po/POTFILES.in: {name} has no message, or is not there"
 
 
+# What these say is read by people: the command line and whoever writes a catalogue. All other text is for models and stays English.
+FOR_PEOPLE = ("bridge/cli/", "bridge/catalogue/dbr-catalogue-", "bridge/gate/dbr-gate.c", "bridge/answer/dbr-answer-parse.c",
+              "common/dbr-xml.c")
+
+
+def for_models():
+    for name in PROGRAM:
+        if not name.startswith(FOR_PEOPLE) and re.search(r"(?<!\w)(?:N?_|g_dngettext|gettext)\s*\(", code(name)):
+            yield f"{name}: translates what a model reads (or belongs to FOR_PEOPLE in tests/lint/source.py)"
+
+
 def gettext_header():
     for name in PROGRAM:
         if re.search(r"(?<!\w)N?_\s*\(", code(name)) and "#include <glib/gi18n.h>" not in code(name, strings=True):
@@ -281,6 +292,7 @@ def main():
     tap.point("no g_assert that nobody has looked at", asserts())
     tap.point("error domains are defined once, and codes have names", domains())
     tap.point("messages are marked with gettext's header", gettext_header())
+    tap.point("only text for people is translated", for_models())
     tap.point("POTFILES.in is complete and sorted", potfiles())
     tap.point("no tabs, no blanks at the end of a line, a newline at the end of a file", white_space())
     tap.point("no registry's host and no path of one machine", machine())

@@ -12,11 +12,11 @@
 
 G_BEGIN_DECLS
 
-#define DBR_CATALOGUE_MAX_REQUESTS 32u /* a tool; DbrRequestDef.needs has a bit for each */
-#define DBR_CATALOGUE_MAX_PARAMS 64u   /* an object */
-#define DBR_CATALOGUE_MAX_VALUES 200u  /* an enum */
-#define DBR_CATALOGUE_MAX_NESTING 4u   /* params and items in each other */
-#define DBR_CATALOGUE_MAX_PROBLEMS 20u /* shown in one message */
+#define DBR_CATALOGUE_MAX_REQUESTS 32u    /* a tool; DbrRequestDef.needs has a bit for each */
+#define DBR_CATALOGUE_MAX_PARAMS 64u      /* an object */
+#define DBR_CATALOGUE_MAX_VALUES 200u     /* an enum */
+#define DBR_CATALOGUE_MAX_NESTING 4u      /* params and items in each other */
+#define DBR_CATALOGUE_MAX_PROBLEMS 20u    /* shown in one message */
 #define DBR_CATALOGUE_KEPT_PROBLEMS 1000u /* kept to choose those from; the rest is counted */
 #define DBR_PARAM_DEFAULT_MAX_LENGTH 4096u
 #define DBR_PARAM_DEFAULT_MAX_ITEMS 100u

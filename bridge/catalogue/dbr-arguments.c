@@ -274,6 +274,20 @@ check_pattern (Check *check, const DbrParam *param, const char *text, gsize len)
              "\"%s\" takes too long to compare with the pattern %s.", got, param->pattern);
 }
 
+/* The same check that the path's building makes, but before the first request: a tool may need the
+ * value in its second. */
+static void
+check_segment (Check *check, const DbrParam *param, const char *text, gsize len)
+{
+  g_autoptr (GString) scratch = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+  gboolean ok = param->slashes
+                    ? dbr_path_append_segments (scratch, text, (gssize) len, "the value", &error)
+                    : dbr_path_append_segment (scratch, text, (gssize) len, "the value", &error);
+  if (!ok)
+    problem (check, DBR_ARGUMENT_ERROR_RANGE, "%s.", error->message);
+}
+
 static void
 check_text (Check *check, const DbrParam *param, const char *text, gsize len)
 {
@@ -293,8 +307,13 @@ check_text (Check *check, const DbrParam *param, const char *text, gsize len)
              param->max_length);
   else if (param->values && !g_strv_contains ((const char *const *) param->values, text))
     not_a_value (check, param, text, len);
-  else if (param->regex)
-    check_pattern (check, param, text, len);
+  else
+    {
+      if (param->in_path)
+        check_segment (check, param, text, len);
+      if (param->regex)
+        check_pattern (check, param, text, len);
+    }
 }
 
 /* ---- values: each gives exactly one value to the builder */

@@ -345,6 +345,7 @@ check_parameters (Pass *pass)
           dbr_loader_problem (pass->loader, DBR_CATALOGUE_ERROR_RULE,
                               dbr_loader_line (pass->loader, param), "%s", text->str);
         }
+      param->in_path = (pass->in_path & bit) && param->type != DBR_PARAM_PATH;
       param->keeps_null = (pass->in_field & bit) && !((pass->in_text | pass->in_path) & bit)
                           && !param->required && !param->default_value;
     }

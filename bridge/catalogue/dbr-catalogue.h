@@ -47,6 +47,7 @@ struct _DbrParam
   guint min_items, max_items;
   DbrParam *items;     /* arrays; nullable: anything */
   GPtrArray *members;  /* (element-type DbrParam) of an object; NULL: free */
+  gboolean in_path;    /* it stands in a path as a segment: values that cannot are refused */
   gboolean keeps_null; /* it only fills body fields (`from`): null and "" are sent as they came */
 };
 

@@ -102,7 +102,8 @@ tail_body (const EngResponse *response)
 
 /* ---- parts */
 
-/* The rows of a list, and the total that the backend names. */
+/* The rows of a list, and the total that the backend names. A read without the list at all comes
+ * from another API than the catalogue's: "none" would be untrue. */
 static void
 count_rows (DbrPart *part)
 {
@@ -111,8 +112,12 @@ count_rows (DbrPart *part)
   DbrJson root = part->body ? dbr_json_doc_root (part->body) : DBR_JSON_NONE;
   gint64 total;
 
-  if (step->def->rows == NULL)
+  if (step->def->rows == NULL || part->body == NULL)
     return;
+  if (part->wants_body && part->status < 300
+      && dbr_json_type (dbr_json_get (root, step->def->rows)) != DBR_JSON_ARRAY)
+    part->error = g_strdup_printf ("%u without the list \"%s\": is that the address of the API?",
+                                   part->status, step->def->rows);
   if (part->index == 0)
     step->rows = dbr_json_count (dbr_json_get (root, step->def->rows));
   if (total_key && dbr_json_int64 (dbr_json_get (root, total_key), &total) && total >= 0)
@@ -142,7 +147,11 @@ dbr_call_collect_part (DbrPart *part, EngResponse *response)
   if (response->body)
     g_bytes_get_data (response->body, &len);
   if (len == 0) /* 204, or nothing to say */
-    return;
+    {
+      if (part->wants_body && response->status < 300 && response->status != 204)
+        part->error = g_strdup_printf ("%u with an empty body instead of JSON", response->status);
+      return;
+    }
   part->body = dbr_json_doc_new (response->body, &body_limits, &error);
   if (part->body == NULL)
     part->error = dbr_call_describe_response (self, response);

@@ -32,6 +32,7 @@ typedef struct
   guint min_rank;        /* of the tail's level filter */
   char *contains;        /* of the tail's text filter */
   char *url;             /* for texts: origin and path */
+  gboolean wants_body;   /* a read that answers with one: an empty 200 says nothing true */
   gboolean is_done;
   guint status;
   DbrJsonDoc *body; /* nullable */

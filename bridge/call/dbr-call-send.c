@@ -567,6 +567,7 @@ dbr_call_send (DbrPart *part, const DbrWireRequest *wire, GError **error)
     }
   if (wire->access != DBR_ACCESS_READ)
     self->write_was_sent = TRUE;
+  part->wants_body = wire->access == DBR_ACCESS_READ && strcmp (wire->method, "HEAD") != 0;
   part->transfer = self->door->send (self->client, &request, on_done, part);
   return TRUE;
 }

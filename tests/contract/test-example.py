@@ -32,7 +32,7 @@ CALLS = [
     (["get_book", "book_id=b99"], {}, 1,
      "URL/api/books/b99 answered 404 Not Found: There is no book b99\nlist_books shows the ids that exist.\n"),
     (["get_book"], {}, 1, "Nothing was sent: *\nbook_id: is required: The book's id, as list_books shows it.\n"),
-    (["get_book", "book_id=../secrets"], {}, 1, "Nothing was sent: book_id holds \"/\"*\n"),
+    (["get_book", "book_id=../secrets"], {}, 1, "Nothing was sent: the arguments of get_book are not right.\nbook_id: the value holds \"/\"*\n"),
     (["find_books", "words=bro"], {}, 0, "2 books with \"bro\".\nid | title\nb6 | Shirley\nb5 | Villette\n"),
     (["lend_book", "book_id=b1", "borrower=Bob"], {}, 1, "Refused, nothing was sent: lend_book needs write access*\n"),
     (["lend_book", "book_id=b1", "borrower=Bob"], WRITES, 0, "Persuasion: now with Bob, at URL\n"),

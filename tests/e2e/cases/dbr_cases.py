@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import urllib.parse
 import urllib.request
 
@@ -129,6 +130,12 @@ class Fake:
     def requests(self):
         """Those for the API, without signing in and the test's own."""
         return [r for r in self.all_requests() if not r["target"].startswith(("/__", "/auth/"))]
+
+    def wait_requests(self, count):
+        """Until that many came; a watchdog only ends a test that would hang."""
+        end = time.monotonic() + WATCHDOG_S
+        while len(self.requests()) < count:
+            want(time.monotonic() < end, "the request did not come")
 
     def sign_ins(self):
         return [r for r in self.all_requests() if r["target"].startswith("/auth/")]

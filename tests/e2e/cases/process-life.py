@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 
-from dbr_cases import Bridge, Failed, Fake, PROGRAM, SIGNED_IN, WATCHDOG_S, closed_port, command, fresh_env, has, lacks, main, want
+from dbr_cases import Bridge, Fake, PROGRAM, SIGNED_IN, WATCHDOG_S, closed_port, command, fresh_env, has, lacks, main, want
 
 INIT = {
     "jsonrpc": "2.0",
@@ -67,21 +67,12 @@ def end_while_waiting():
         fake.always("GET", "*", mode="stall")
         with Bridge(fake) as bridge:
             number = bridge.send_call("get_version")
-            await_requests(fake, 1)
+            fake.wait_requests(1)
             bridge.close_stdin()
             bridge.wait_exit(0)
             want(bridge.find(id=None) is None, "a stray line")
             answers = [json.loads(one) for one in bridge.lines if json.loads(one).get("id") == number]
             want(len(answers) == 1 and answers[0]["result"]["isError"], f"what was read was not answered: {answers}")
-
-
-def await_requests(fake, count):
-    import time
-
-    end = time.monotonic() + WATCHDOG_S
-    while len(fake.requests()) < count:
-        if time.monotonic() > end:
-            raise Failed("the request did not come")
 
 
 def reader_gone():
@@ -91,7 +82,7 @@ def reader_gone():
         with Bridge(fake) as bridge:
             bridge.any_exit = True
             bridge.send_call("get_version")
-            await_requests(fake, 1)
+            fake.wait_requests(1)
             bridge.process.stdout.close()
             status = bridge.process.wait(WATCHDOG_S)
             want(status >= 0, f"died of signal {-status}")
@@ -198,7 +189,7 @@ def signals():
                     bridge.any_exit = True
                     if busy:
                         bridge.send_call("get_version")
-                        await_requests(fake, 1)
+                        fake.wait_requests(1)
                     bridge.process.send_signal(number)
                     status = bridge.process.wait(WATCHDOG_S)
                     want(status >= 0 or status == -number, f"status {status}")

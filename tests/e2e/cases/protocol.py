@@ -79,9 +79,9 @@ def cancel():
             hanging = bridge.send_call("get_version")
             bridge.ask("ping")
             bridge.ask("tools/list")
+            fake.wait_requests(1)
+            bridge.ask("ping")
             bridge.send_json({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": hanging}})
-            while not fake.requests():
-                bridge.ask("ping")
             bridge.good("get_version")
             bridge.close_stdin()
             bridge.wait_exit(0)

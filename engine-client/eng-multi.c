@@ -31,6 +31,8 @@ struct _EngMulti
   GArray *watches; /* of Watch: sockets in use, at most a few more than max_connections */
   GArray *events;  /* of Event: scratch for one dispatch */
   EngMultiDone done;
+  gint64 due_us;        /* when libcurl wants to be called, monotonic; -1: not */
+  gboolean has_message; /* transfers ended that harvest() has not told yet */
 };
 
 static GIOCondition
@@ -90,29 +92,30 @@ on_socket (CURL *easy, curl_socket_t fd, int what, void *data, void *socket_data
   return 0;
 }
 
+/* Noted for prepare() instead of g_source_set_ready_time(), which wakes the loop by a write, a poll
+ * and a read each time: everything here runs on the loop's own thread. */
 static int
 on_timer (CURLM *multi, long timeout_ms, void *data)
 {
   EngMulti *self = data;
 
   (void) multi;
-  if (timeout_ms < 0)
-    g_source_set_ready_time (&self->source, -1);
-  else if (timeout_ms == 0)
-    g_source_set_ready_time (&self->source, 0);
-  else
-    g_source_set_ready_time (&self->source, g_get_monotonic_time ()
-                                                + timeout_ms * (gint64) G_TIME_SPAN_MILLISECOND);
+  self->due_us = timeout_ms < 0
+                     ? -1
+                     : g_get_monotonic_time () + timeout_ms * (gint64) G_TIME_SPAN_MILLISECOND;
   return 0;
 }
 
+/* Tells of one ended transfer. The others wait for the next turn of the loop, so that what this one
+ * leads to (an answer that goes out, a request that comes in) is not held up by all of them. */
 static void
 harvest (EngMulti *self)
 {
   CURLMsg *message;
-  int left;
+  int left = 0;
 
-  while (self->multi != NULL && (message = curl_multi_info_read (self->multi, &left)) != NULL)
+  self->has_message = FALSE;
+  while ((message = curl_multi_info_read (self->multi, &left)) != NULL)
     {
       CURL *easy = message->easy_handle;
       CURLcode code = message->data.result;
@@ -120,17 +123,43 @@ harvest (EngMulti *self)
 
       if (message->msg != CURLMSG_DONE)
         continue;
+      self->has_message = left > 0;
       curl_easy_getinfo (easy, CURLINFO_PRIVATE, &data);
       curl_multi_remove_handle (self->multi, easy);
       self->done (easy, code, data);
+      return;
     }
+}
+
+static gboolean
+prepare (GSource *source, int *timeout_ms)
+{
+  EngMulti *self = (EngMulti *) source;
+  gint64 left_us;
+
+  *timeout_ms = -1;
+  if (self->has_message)
+    return TRUE;
+  if (self->due_us < 0)
+    return FALSE;
+  left_us = self->due_us - g_source_get_time (source);
+  *timeout_ms = left_us <= 0 ? 0 : (int) MIN ((left_us + 999) / 1000, G_MAXINT);
+  return left_us <= 0;
+}
+
+/* GLib itself looks at the descriptors. */
+static gboolean
+check (GSource *source)
+{
+  EngMulti *self = (EngMulti *) source;
+
+  return self->due_us >= 0 && self->due_us <= g_source_get_time (source);
 }
 
 static gboolean
 dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
 {
   EngMulti *self = (EngMulti *) source;
-  gint64 ready_time = g_source_get_ready_time (source);
   int running;
 
   (void) callback;
@@ -151,9 +180,9 @@ dispatch (GSource *source, GSourceFunc callback, gpointer user_data)
 
       curl_multi_socket_action (self->multi, event->fd, event->mask, &running);
     }
-  if (ready_time >= 0 && ready_time <= g_source_get_time (source))
+  if (check (source))
     {
-      g_source_set_ready_time (source, -1);
+      self->due_us = -1;
       curl_multi_socket_action (self->multi, CURL_SOCKET_TIMEOUT, 0, &running);
     }
   harvest (self);
@@ -184,12 +213,13 @@ finalize (GSource *source)
 EngMulti *
 eng_multi_new (EngMultiDone done, guint max_connections)
 {
-  static GSourceFuncs funcs = { NULL, NULL, dispatch, finalize, NULL, NULL };
+  static GSourceFuncs funcs = { prepare, check, dispatch, finalize, NULL, NULL };
   g_autoptr (EngMulti) self = (EngMulti *) g_source_new (&funcs, sizeof (EngMulti));
 
   self->watches = g_array_new (FALSE, FALSE, sizeof (Watch));
   self->events = g_array_new (FALSE, FALSE, sizeof (Event));
   self->done = done;
+  self->due_us = -1;
   self->multi = curl_multi_init ();
   if (self->multi == NULL)
     return NULL;

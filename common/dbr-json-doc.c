@@ -270,33 +270,42 @@ dbr_json_element (DbrJson array, guint i)
   return v;
 }
 
-static gboolean
-key_matches (DbrJson key, const char *text, gsize len)
+/* Is the key at @at this one? Most are told apart by their length alone. */
+static inline gboolean
+key_matches (const DbrJsonDoc *doc, guint32 at, const char *text, gsize len)
 {
-  const DbrJsonNode *node = node_at (key);
+  const DbrJsonNode *node = &doc->nodes[at];
 
   if (!(node->meta & NODE_ESCAPED))
-    return node->len == len + 2 && memcmp (key.doc->text + node->start + 1, text, len) == 0;
+    return node->len == len + 2 && memcmp (doc->text + node->start + 1, text, len) == 0;
   /* An escape is never shorter than what it stands for, and at most six times as long. */
   if (node->len < len + 2 || node->len > 6 * len + 2)
     return FALSE;
   g_autoptr (GString) scratch = g_string_new (NULL);
   gsize decoded_len;
-  const char *decoded = dbr_json_string (key, scratch, &decoded_len);
+  const char *decoded = dbr_json_string ((DbrJson){ doc, at }, scratch, &decoded_len);
   return decoded_len == len && memcmp (decoded, text, len) == 0;
 }
 
+/* Templates come here for every member of every row, so this walks the index itself. */
 DbrJson
 dbr_json_get_n (DbrJson object, const char *key, gsize key_len)
 {
+  DbrJson member
+      = dbr_json_type (object) == DBR_JSON_OBJECT ? dbr_json_first (object) : DBR_JSON_NONE;
   DbrJson found = DBR_JSON_NONE;
+  guint32 meta = 0;
 
-  if (dbr_json_type (object) != DBR_JSON_OBJECT)
+  if (!member.doc)
     return DBR_JSON_NONE;
-  for (DbrJson v = dbr_json_first (object); dbr_json_exists (v); v = dbr_json_next (v))
-    if (key_matches ((DbrJson){ v.doc, v.at - 1 }, key, key_len))
-      found = v;
-  return found;
+  for (;; member.at += (meta >> NODE_SPAN_SHIFT) + 1)
+    {
+      meta = member.doc->nodes[member.at].meta;
+      if (key_matches (member.doc, member.at - 1, key, key_len))
+        found = member; /* of several alike, the last */
+      if (meta & NODE_LAST)
+        return found;
+    }
 }
 
 DbrJson

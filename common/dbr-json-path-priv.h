@@ -131,7 +131,9 @@ struct _DbrJsonPath
   PathExpr *call;
   guint n_slots;
   guint n_memos;
-  GPtrArray *arena;   /* plain memory */
+  GPtrArray *arena; /* blocks of plain memory */
+  char *arena_at;   /* what is left of the last one */
+  gsize arena_left;
   GPtrArray *docs;    /* (element-type DbrJsonDoc) of the literals */
   GPtrArray *regexps; /* (element-type PathRegexp) */
   GPtrArray *roots;   /* (element-type utf8), NULL-terminated after parsing */

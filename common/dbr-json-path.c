@@ -10,11 +10,23 @@
 
 G_DEFINE_QUARK (dbr_json_path_error, dbr_json_path_error)
 
+#define ARENA_BLOCK 256u /* holds all of a short path */
+
+/* A catalogue holds hundreds of paths of a few small pieces each: these are cut from blocks. */
 gpointer
 path_alloc (DbrJsonPath *self, gsize size)
 {
-  gpointer memory = g_malloc0 (size);
-  g_ptr_array_add (self->arena, memory);
+  const gsize whole = (size + sizeof (gint64) - 1) & ~(sizeof (gint64) - 1);
+
+  if (whole > self->arena_left)
+    {
+      self->arena_left = MAX (whole, ARENA_BLOCK);
+      self->arena_at = g_malloc0 (self->arena_left);
+      g_ptr_array_add (self->arena, self->arena_at);
+    }
+  char *memory = self->arena_at;
+  self->arena_at += whole;
+  self->arena_left -= whole;
   return memory;
 }
 

@@ -85,17 +85,17 @@ dbr_xml_text (const xmlNode *node)
     {
       if (child->type != XML_TEXT_NODE && child->type != XML_CDATA_SECTION_NODE)
         continue;
-      for (const char *c = (const char *) child->content; c && *c; c++)
+      for (const char *c = (const char *) child->content; c && *c;)
         {
-          if (strchr (" \t\r\n", *c))
-            {
-              is_space = TRUE;
-              continue;
-            }
-          if (is_space && text->len > 0)
+          gsize n_spaces = strspn (c, " \t\r\n");
+          gsize n_others = strcspn (c + n_spaces, " \t\r\n");
+          is_space = is_space || n_spaces > 0;
+          if (is_space && n_others > 0 && text->len > 0)
             g_string_append_c (text, ' ');
-          is_space = FALSE;
-          g_string_append_c (text, *c);
+          if (n_others > 0)
+            is_space = FALSE;
+          g_string_append_len (text, c + n_spaces, (gssize) n_others);
+          c += n_spaces + n_others;
         }
     }
   return g_string_free (g_steal_pointer (&text), FALSE);

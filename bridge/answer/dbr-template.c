@@ -53,9 +53,11 @@ budget_error (const TemplateSource *source, GError **error)
   return FALSE;
 }
 
-/* Puts the nodes of a source into the state's items; those of computed values are held by it. */
+/* Puts the nodes of a source into the state's items; those of computed values are held by it.
+ * @member is what look_up() found for a simple one. */
 static gboolean
 select_nodes (const TemplateSource *source,
+              DbrJson member,
               const DbrJsonPathEnv *env,
               DbrFormatState *state,
               GError **error)
@@ -67,9 +69,8 @@ select_nodes (const TemplateSource *source,
     }
   if (source->members.is_simple)
     {
-      DbrJson node = look_up (&source->members, env);
-      if (dbr_json_exists (node))
-        dbr_format_state_add_node (state, node);
+      if (dbr_json_exists (member))
+        dbr_format_state_add_node (state, member);
       return TRUE;
     }
   g_auto (DbrNodeList) list;
@@ -114,6 +115,7 @@ takes_empty (const TemplateSource *source)
 /* Evaluates one source into the state. *out_present: it printed something. */
 static gboolean
 evaluate_source (const TemplateSource *source,
+                 DbrJson member,
                  const DbrJsonPathEnv *env,
                  DbrFormatState *state,
                  gboolean *out_present,
@@ -121,7 +123,7 @@ evaluate_source (const TemplateSource *source,
 {
   dbr_format_state_reset (state, env->now_us);
   *out_present = FALSE;
-  if (!select_nodes (source, env, state, error))
+  if (!select_nodes (source, member, env, state, error))
     return FALSE;
   if (state->items->len == 0 ? !counts_to_zero (source, env)
                              : !takes_empty (source) && dbr_format_state_is_empty (state))
@@ -217,24 +219,39 @@ put_state (const Sink *sink, DbrFormatState *state)
   put_text (sink, joined->str, joined->len, state->is_lines, state->max_lines);
 }
 
-/* One member without formats, present: the way that nearly all values take. */
-static gboolean
-put_simple (const TemplateSource *source, const DbrJsonPathEnv *env, const Sink *sink)
+typedef enum
 {
-  if (!source->members.is_simple || source->formats)
-    return FALSE;
-  DbrJson node = look_up (&source->members, env);
+  SIMPLE_PUT,    /* it stands in the output */
+  SIMPLE_ABSENT, /* there is no value, and no format that makes one of nothing */
+  SIMPLE_NOT,    /* the general way decides */
+} Simple;
+
+/* One member: the way that nearly all values take, there or not. */
+static Simple
+put_simple (const TemplateSource *source,
+            const DbrJsonPathEnv *env,
+            const Sink *sink,
+            DbrJson *out_member)
+{
+  *out_member = DBR_JSON_NONE;
+  if (!source->members.is_simple)
+    return SIMPLE_NOT;
+  DbrJson node = *out_member = look_up (&source->members, env);
   DbrJsonType type = dbr_json_type (node);
   gsize len = 0;
   const char *text = NULL;
+  if (type == DBR_JSON_NOTHING || (type == DBR_JSON_NULL && !takes_empty (source)))
+    return SIMPLE_ABSENT;
+  if (source->formats)
+    return SIMPLE_NOT;
   if (type == DBR_JSON_STRING)
     text = dbr_json_string (node, shared_state ()->scratch, &len);
   else if (type == DBR_JSON_NUMBER || type == DBR_JSON_BOOLEAN)
     text = dbr_json_raw (node, &len);
   if (!text || len == 0)
-    return FALSE;
+    return SIMPLE_NOT;
   put_text (sink, text, len, FALSE, 0);
-  return TRUE;
+  return SIMPLE_PUT;
 }
 
 static gboolean
@@ -248,11 +265,15 @@ put_placeholder (const TemplatePart *part,
   for (guint i = 0; i < part->sources->len; i++)
     {
       const TemplateSource *source = g_ptr_array_index (part->sources, i);
-      if (put_simple (source, env, sink))
+      DbrJson member;
+      Simple simple = put_simple (source, env, sink, &member);
+      if (simple == SIMPLE_PUT)
         return TRUE;
+      if (simple == SIMPLE_ABSENT)
+        continue;
       DbrFormatState *state = shared_state ();
       gboolean is_present = FALSE;
-      if (!evaluate_source (source, env, state, &is_present, error))
+      if (!evaluate_source (source, member, env, state, &is_present, error))
         return FALSE;
       if (is_present)
         put_state (sink, state);

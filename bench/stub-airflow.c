@@ -217,34 +217,55 @@ typedef struct
   char task[16];
   const char *state;
   int map_index;
+  BenchText json; /* made beforehand: the stub's own work would count as the backend's */
 } Instance;
 
-/* Task instance @i of a run, failed ones first; FALSE past the last. */
-static bool
-instance_at (const char *run, int i, Instance *out)
+typedef struct
 {
-  int n_failed = !strcmp (run, "mapped_500") ? N_MAPPED : !strcmp (run, "eight_failed") ? 8 : 1;
-  bool is_mapped = n_failed == N_MAPPED;
-  int n_waiting = is_mapped ? 1 : 2;
+  const char *name;
+  int n_failed, n_instances;
+  Instance *instances; /* the failed ones first */
+} Run;
 
-  *out = (Instance){ .map_index = -1 };
-  if (i < n_failed)
+static Run runs[] = { { .name = "one_failed", .n_failed = 1 },
+                      { .name = "eight_failed", .n_failed = 8 },
+                      { .name = "mapped_500", .n_failed = N_MAPPED },
+                      { .name = "log_", .n_failed = 0 } /* and any that begins so */ };
+#define N_RUNS (int) (sizeof runs / sizeof runs[0])
+
+static const Run *
+run_find (const char *name)
+{
+  for (int i = 0; i < N_RUNS; i++)
+    if (!strcmp (name, runs[i].name))
+      return &runs[i];
+  return strncmp (name, "log_", 4) ? NULL : &runs[N_RUNS - 1];
+}
+
+static void
+instance_make (const Run *run, int i, Instance *out)
+{
+  bool is_mapped = run->n_failed == N_MAPPED;
+  int n_waiting = run->n_failed == 0 ? 0 : is_mapped ? 1 : 2;
+
+  out->map_index = -1;
+  if (i < run->n_failed)
     {
       snprintf (out->task, sizeof out->task, is_mapped ? "work" : "load_%d", i);
       out->map_index = is_mapped ? i : -1;
       out->state = "failed";
     }
-  else if (i < n_failed + n_waiting)
+  else if (i < run->n_failed + n_waiting)
     {
-      strcpy (out->task, is_mapped ? "collect" : i == n_failed ? "join" : "report");
+      strcpy (out->task, is_mapped ? "collect" : i == run->n_failed ? "join" : "report");
       out->state = "upstream_failed";
     }
-  else if (i < n_failed + n_waiting + 8)
+  else
     {
-      snprintf (out->task, sizeof out->task, "extract_%d", i - n_failed - n_waiting);
+      snprintf (out->task, sizeof out->task, run->n_failed ? "extract_%d" : "load_%d",
+                i - run->n_failed - n_waiting);
       out->state = "success";
     }
-  return out->state != NULL;
 }
 
 static void
@@ -256,7 +277,7 @@ add_instance (BenchText *body, const char *run, const Instance *instance)
     snprintf (rendered, sizeof rendered, "\"shard-%d\"", instance->map_index);
   bench_text_printf (
       body,
-      "%s{\"id\":\"" TI_ID "\",\"task_id\":\"%s\",\"dag_id\":\"" DAG "\",\"dag_run_id\":\"%s\","
+      "{\"id\":\"" TI_ID "\",\"task_id\":\"%s\",\"dag_id\":\"" DAG "\",\"dag_run_id\":\"%s\","
       "\"map_index\":%d,\"logical_date\":null,\"run_after\":\"2026-11-30T13:34:45.777239Z\","
       "\"start_date\":\"2026-11-30T13:34:48.656299Z\",\"end_date\":\"2026-11-30T13:34:54.180946Z\","
       "\"duration\":5.525,\"state\":\"%s\",\"try_number\":1,\"max_tries\":0,"
@@ -270,41 +291,56 @@ add_instance (BenchText *body, const char *run, const Instance *instance)
       "\"rows\":42}],"
       "\"op_kwargs\":{}},\"trigger\":null,\"triggerer_job\":null,\"dag_version\":" DAG_VERSION (
           "2") "}",
-      body->bytes[body->length - 1] == '[' ? "" : ",", instance->task, run, instance->map_index,
-      instance->state, instance->task, rendered);
+      instance->task, run, instance->map_index, instance->state, instance->task, rendered);
 }
 
 static void
-answer_instances (const StubRequest *request, BenchText *body, const char *run)
+make_runs (void)
 {
-  bool any_state = !query_has (request->query, "state", NULL);
-  bool any_task = !query_has (request->query, "task_id", NULL);
-  long limit = query_number (request->query, "limit", 50);
-  long offset = query_number (request->query, "offset", 0);
-  long map_index = query_number (request->query, "map_index", -2);
+  for (int r = 0; r < N_RUNS; r++)
+    {
+      Run *run = &runs[r];
+
+      run->n_instances = run->n_failed ? run->n_failed + 10 : 1;
+      run->instances = bench_allocate (sizeof (Instance) * (size_t) run->n_instances);
+      for (int i = 0; i < run->n_instances; i++)
+        {
+          instance_make (run, i, &run->instances[i]);
+          add_instance (&run->instances[i].json, run->name, &run->instances[i]);
+        }
+    }
+}
+
+static void
+answer_instances (const StubRequest *request, BenchText *body, const Run *run)
+{
+  const char *query = request->query;
+  bool any_state = !query_has (query, "state", NULL);
+  bool any_task = !query_has (query, "task_id", NULL);
+  long limit = query_number (query, "limit", 50);
+  long offset = query_number (query, "offset", 0);
+  long map_index = query_number (query, "map_index", -2);
   long n = 0;
-  Instance instance;
 
   if (limit > MAX_LIMIT)
     limit = MAX_LIMIT;
   bench_text_printf (body, "{\"task_instances\":[");
-  if (!strncmp (run, "log_", 4))
+  for (int i = 0; i < run->n_instances; i++)
     {
-      instance = (Instance){ .task = "load_0", .state = "success", .map_index = -1 };
-      add_instance (body, run, &instance);
-      n = 1;
+      const Instance *instance = &run->instances[i];
+
+      if ((!any_state && !query_has (query, "state", instance->state))
+          || (!any_task && !query_has (query, "task_id", instance->task))
+          || (map_index > -2 && map_index != instance->map_index))
+        continue;
+      if (n >= offset && n < offset + limit)
+        {
+          if (n > offset)
+            bench_text_add (body, ",", 1);
+          bench_text_add (body, instance->json.bytes, instance->json.length);
+        }
+      n++;
     }
-  else
-    for (int i = 0; instance_at (run, i, &instance); i++)
-      {
-        if ((!any_state && !query_has (request->query, "state", instance.state))
-            || (!any_task && !query_has (request->query, "task_id", instance.task))
-            || (map_index > -2 && map_index != instance.map_index))
-          continue;
-        if (n >= offset && n < offset + limit)
-          add_instance (body, run, &instance);
-        n++;
-      }
   bench_text_printf (body,
                      "],\"total_entries\":%ld,\"total_entries_limit\":null,\"next_cursor\":null,"
                      "\"previous_cursor\":null}",
@@ -436,8 +472,8 @@ answer_dag_path (const StubRequest *request, StubAnswer *answer, const char *res
            && rest[n_read] == 0)
     answer_log (request, answer, run, task);
   else if (sscanf (rest, "/dagRuns/%127[^/]/%31[a-zA-Z]%n", run, tail, &n_read) == 2
-           && !strcmp (tail, "taskInstances") && rest[n_read] == 0)
-    answer_instances (request, &answer->body, run);
+           && !strcmp (tail, "taskInstances") && rest[n_read] == 0 && run_find (run))
+    answer_instances (request, &answer->body, run_find (run));
   else if (sscanf (rest, "/dagRuns/%127[^/]%n", run, &n_read) == 1 && rest[n_read] == 0)
     answer_run (&answer->body, run);
   else
@@ -449,6 +485,7 @@ stub_airflow_prepare (void)
 {
   for (int i = 0; i < N_DAGS; i++)
     make_dag (&dags[i], i);
+  make_runs ();
   make_log_record ();
 }
 

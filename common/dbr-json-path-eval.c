@@ -160,31 +160,53 @@ select_descendants (PathEval *self, const PathSegment *segment, DbrJson node, GA
 }
 
 static void
+eval_segment (PathEval *self, const PathSegment *segment, DbrJson node, GArray *out)
+{
+  if (segment->is_descendant)
+    select_descendants (self, segment, node, out);
+  else
+    select_from (self, segment, node, out);
+}
+
+static gboolean
+selects_one (const PathSegment *segment)
+{
+  const PathSelector *selector = segment->selectors;
+
+  return !segment->is_descendant && !selector->next
+         && (selector->kind == SELECT_NAME || selector->kind == SELECT_INDEX);
+}
+
+static void
 eval_query (PathEval *self, const PathQuery *query, DbrJson current, GArray *out)
 {
-  GArray *from = path_take_list (self);
-  GArray *to = path_take_list (self);
+  const PathSegment *segment = query->segments;
   DbrJson start = query->is_absolute ? self->env->root : current;
 
-  if (dbr_json_exists (start))
-    g_array_append_val (from, start);
-  for (const PathSegment *segment = query->segments; segment && !self->failure;
-       segment = segment->next)
+  /* Most queries begin with names, and many have one segment after these: no list is needed. */
+  for (; segment && selects_one (segment) && dbr_json_exists (start); segment = segment->next)
+    start = select_one (self, segment->selectors, start);
+  if (!dbr_json_exists (start) || self->failure)
+    return;
+  if (!segment)
+    {
+      g_array_append_val (out, start);
+      return;
+    }
+  GArray *from = path_take_list (self);
+  GArray *to = path_take_list (self);
+  g_array_append_val (from, start);
+  for (; segment->next && !self->failure; segment = segment->next)
     {
       for (guint i = 0; i < from->len && !self->failure; i++)
-        {
-          DbrJson node = g_array_index (from, DbrJson, i);
-          if (segment->is_descendant)
-            select_descendants (self, segment, node, to);
-          else
-            select_from (self, segment, node, to);
-        }
+        eval_segment (self, segment, g_array_index (from, DbrJson, i), to);
       GArray *empty = from;
       from = to;
       to = empty;
       g_array_set_size (to, 0);
     }
-  g_array_append_vals (out, from->data, from->len);
+  for (guint i = 0; i < from->len && !self->failure; i++)
+    eval_segment (self, segment, g_array_index (from, DbrJson, i), out);
   path_give_list (self, from);
   path_give_list (self, to);
 }
@@ -401,7 +423,10 @@ eval_end (PathEval *self)
   for (guint i = 0; self->slots && i < self->path->n_slots; i++)
     g_clear_pointer (&self->slots[i].nodes, g_array_unref);
   for (guint i = 0; self->memos && i < self->path->n_memos; i++)
-    g_clear_pointer (&self->memos[i].places, g_array_unref);
+    {
+      g_clear_pointer (&self->memos[i].places, g_array_unref);
+      g_clear_pointer (&self->memos[i].bits, g_free);
+    }
   g_free (self->slots);
   g_free (self->memos);
   g_clear_pointer (&self->spare, g_ptr_array_unref);

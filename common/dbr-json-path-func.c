@@ -203,7 +203,7 @@ append_reached (PathEval *self, PathReach reach, GArray *out)
 }
 
 /* Where the set's nodes stand in the graph. An absolute set is looked up once an evaluation. */
-static GArray *
+static const PathMemo *
 places_of (PathEval *self, const PathExpr *call, const GArray *set)
 {
   const PathExpr *argument = call->args[1];
@@ -213,27 +213,46 @@ places_of (PathEval *self, const PathExpr *call, const GArray *set)
     self->memos = g_new0 (PathMemo, self->path->n_memos);
   PathMemo *memo = &self->memos[call->memo];
   if (is_fixed && memo->places)
-    return memo->places;
+    return memo;
   g_clear_pointer (&memo->places, g_array_unref);
+  g_clear_pointer (&memo->bits, g_free);
   memo->places = g_array_sized_new (FALSE, FALSE, sizeof (guint), set->len);
+  memo->bits = g_malloc0 (path_graph_size (self->env->graph) / 8 + 1);
   for (guint i = 0; i < set->len && path_spend (self, 1); i++)
     {
       guint place = path_graph_find (self->env->graph, g_array_index (set, DbrJson, i));
       g_array_append_val (memo->places, place);
+      if (place != GRAPH_NOWHERE)
+        memo->bits[place / 8] |= (guint8) (1u << place % 8);
     }
-  return memo->places;
+  return memo;
 }
 
+/* Whether the two have a place in common. */
+static gboolean
+do_meet (PathEval *self, PathReach reach, const guint8 *bits)
+{
+  gsize size = path_graph_size (self->env->graph) / 8 + 1;
+
+  for (gsize i = 0; i < size; i++)
+    if (reach.bits[i] & bits[i])
+      return TRUE;
+  return FALSE;
+}
+
+/* A set is often hundreds of instances of few tasks, and asked about as often: only where something
+ * of it is reached does it matter what. */
 static void
 append_of_set (PathEval *self, const PathExpr *call, PathReach reach, DbrJson current, GArray *out)
 {
   GArray *set = path_eval_nodes (self, call->args[1], current);
-  GArray *places = places_of (self, call, set);
+  const PathMemo *memo = places_of (self, call, set);
 
-  if (path_spend (self, 1 + set->len / 16))
-    for (guint i = 0; i < places->len; i++)
+  if (path_spend (self, 1 + path_graph_size (self->env->graph) / 128)
+      && do_meet (self, reach, memo->bits) && path_spend (self, set->len / 16))
+    for (guint i = 0; i < memo->places->len; i++)
       {
-        guint place = g_array_index (places, guint, i);
+        guint place = g_array_index (memo->places, guint, i);
         if (place != GRAPH_NOWHERE && has_bit (reach, place))
           g_array_append_val (out, g_array_index (set, DbrJson, i));
       }

@@ -211,6 +211,7 @@ typedef struct
 typedef struct
 {
   GArray *places; /* (element-type guint) of the set's nodes in the graph */
+  guint8 *bits;   /* the same, a bit a place */
 } PathMemo;
 
 typedef struct

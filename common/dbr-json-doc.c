@@ -270,14 +270,15 @@ dbr_json_element (DbrJson array, guint i)
   return v;
 }
 
-/* Is the key at @at this one? Most are told apart by their length alone. */
+/* Is the key at @at this one? Most are told apart by their length or first byte. */
 static inline gboolean
 key_matches (const DbrJsonDoc *doc, guint32 at, const char *text, gsize len)
 {
   const DbrJsonNode *node = &doc->nodes[at];
 
   if (!(node->meta & NODE_ESCAPED))
-    return node->len == len + 2 && memcmp (doc->text + node->start + 1, text, len) == 0;
+    return node->len == len + 2 && (len == 0 || doc->text[node->start + 1] == text[0])
+           && memcmp (doc->text + node->start + 1, text, len) == 0;
   /* An escape is never shorter than what it stands for, and at most six times as long. */
   if (node->len < len + 2 || node->len > 6 * len + 2)
     return FALSE;

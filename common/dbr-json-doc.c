@@ -141,7 +141,7 @@ dbr_json_doc_new (GBytes *text, const DbrJsonLimits *limits, GError **error)
   dbr_json_lexer_init (lexer, limits, DBR_JSON_LEXER_TEXT);
   g_autofree Frame *frames = g_new (Frame, lexer->max_depth + 1);
   frames[0] = (Frame){ G_MAXUINT32, 0 }; /* around the root */
-  Index index = { .room = MAX (8, (guint32) (len / 24)),
+  Index index = { .room = MAX (8, (guint32) (len / 12)),
                   .max_nodes = MIN (max_nodes, NODE_MAX_NODES),
                   .frames = frames,
                   .top = frames };

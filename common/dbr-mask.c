@@ -35,9 +35,10 @@ typedef struct
 struct _DbrMask
 {
   guint ref_count;
-  GPtrArray *secrets;  /* (element-type utf8) */
-  GArray *needles;     /* (element-type Needle) */
-  GArray *starts[256]; /* (element-type guint) nullable: needles that can begin with that byte */
+  GPtrArray *secrets;    /* (element-type utf8) */
+  GArray *needles;       /* (element-type Needle) */
+  GArray *starts[256];   /* (element-type guint) nullable: needles that can begin with that byte */
+  gboolean goes_on[256]; /* whether a needle can go on with that byte */
 };
 
 static void
@@ -106,6 +107,12 @@ fold (Form form, char c)
     }
 }
 
+static gboolean
+is_escape (char c)
+{
+  return c == '%' || c == '\\';
+}
+
 static void
 add_start (DbrMask *self, guint8 byte, guint needle)
 {
@@ -121,8 +128,12 @@ add_needle (DbrMask *self, Form form, const char *bytes, gsize len)
   guint index = self->needles->len;
   g_array_append_val (self->needles, needle);
   for (guint i = 1; i < 256; i++)
-    if (i == '%' || i == '\\' || fold (form, (char) i) == bytes[0])
-      add_start (self, (guint8) i, index);
+    {
+      if (is_escape ((char) i) || fold (form, (char) i) == bytes[0])
+        add_start (self, (guint8) i, index);
+      if (is_escape ((char) i) || fold (form, (char) i) == bytes[1])
+        self->goes_on[i] = TRUE;
+    }
 }
 
 /* The characters of a base64 text that depend on the secret alone, if it begins @before bytes into
@@ -151,6 +162,7 @@ static void
 compile (DbrMask *self)
 {
   clear_starts (self);
+  memset (self->goes_on, 0, sizeof self->goes_on);
   g_array_set_size (self->needles, 0);
   for (guint i = 0; i < self->secrets->len; i++)
     {
@@ -223,12 +235,14 @@ is_cut (const char *p, gsize left)
   return left >= 3 && memcmp (p, "…", 3) == 0;
 }
 
+/* @out_stop: how far it read. */
 static gsize
-match_plain (const Needle *needle, const char *p, gsize left)
+match_plain (const Needle *needle, const char *p, gsize left, gsize *out_stop)
 {
   gsize n = 0;
   while (n < needle->len && n < left && fold (needle->form, p[n]) == needle->bytes[n])
     n++;
+  *out_stop = n;
   if (n == needle->len)
     return n;
   return n >= DBR_MASK_MIN_BYTES && is_cut (p + n, left - n) ? n : 0;
@@ -266,8 +280,15 @@ match_escaped (const Needle *needle, const char *p, gsize left)
 static gsize
 match (const Needle *needle, const char *p, gsize left)
 {
-  gsize n = match_plain (needle, p, left);
-  return n > 0 ? n : match_escaped (needle, p, left);
+  gsize stop = 0;
+  gsize n = match_plain (needle, p, left, &stop);
+  if (n > 0)
+    return n;
+  /* Where no escape was met, the other way reads the same and ends there too. */
+  for (gsize i = 0; i <= stop && i < left; i++)
+    if (is_escape (p[i]))
+      return match_escaped (needle, p, left);
+  return 0;
 }
 
 static gsize
@@ -290,6 +311,9 @@ find_own (const DbrMask *self, const char *text, gsize len, GArray *ranges)
     {
       const GArray *candidates = self->starts[(guint8) text[i]];
       if (G_LIKELY (!candidates))
+        continue;
+      /* Behind a plain byte the next one tells most places apart: every needle is longer. */
+      if (!is_escape (text[i]) && i + 1 < len && !self->goes_on[(guint8) text[i + 1]])
         continue;
       gsize n = longest_match (self, candidates, text + i, len - i);
       if (n == 0)

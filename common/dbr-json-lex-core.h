@@ -368,13 +368,13 @@ lex_inside (DbrJsonLexer *self,
     }
   else if (self->state == LEX_LITERAL)
     {
-      if (*p != (guint8) self->literal[self->literal_at])
-        {
-          lex_fail (self, DBR_JSON_ERROR_SYNTAX, LEX_LITERAL, *p, at);
-          return NULL;
-        }
-      p++;
-      if (self->literal[++self->literal_at] != '\0')
+      for (; p < end && self->literal[self->literal_at] != '\0'; p++, self->literal_at++)
+        if (*p != (guint8) self->literal[self->literal_at])
+          {
+            lex_fail (self, DBR_JSON_ERROR_SYNTAX, LEX_LITERAL, *p, at + (guint64) (p - from));
+            return NULL;
+          }
+      if (self->literal[self->literal_at] != '\0')
         return p;
       kind = lex_literal_kind (self->literal);
     }
@@ -383,6 +383,21 @@ lex_inside (DbrJsonLexer *self,
   self->state = kind == DBR_JSON_TOKEN_KEY ? LEX_COLON : lex_after_value (self);
   at += (guint64) (p - from);
   return lex_emit (self, kind, self->token_start, at, emit, user_data) ? p : NULL;
+}
+
+/* What nearly always follows a key or a value at once, without the general way's choices. */
+static G_ALWAYS_INLINE inline const guint8 *
+lex_usual_separator (DbrJsonLexer *self, const guint8 *p, const guint8 *end)
+{
+  if (p == end)
+    return p;
+  if (self->state == LEX_COLON && *p == ':')
+    self->state = LEX_VALUE;
+  else if (self->state == LEX_AFTER && *p == ',')
+    self->state = self->is_object[self->depth] ? LEX_KEY : LEX_VALUE;
+  else
+    return p;
+  return p + 1;
 }
 
 /* Feeds bytes. TRUE: all were taken; FALSE: self->state is LEX_FAILED or LEX_STOPPED. */
@@ -405,6 +420,7 @@ lex_run (
           p = lex_inside (self, p, end, at, emit, user_data);
           if (!p)
             return FALSE;
+          p = lex_usual_separator (self, p, end);
         }
       else if (dbr_json_char_class[*p] & CLASS_SPACE)
         {

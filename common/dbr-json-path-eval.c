@@ -177,13 +177,40 @@ selects_one (const PathSegment *segment)
          && (selector->kind == SELECT_NAME || selector->kind == SELECT_INDEX);
 }
 
+/* One segment that takes all there is, and behind it only names and indexes: x[*].name. */
+static gboolean
+is_each (const PathSegment *segment)
+{
+  if (segment->is_descendant || segment->selectors->next
+      || segment->selectors->kind != SELECT_WILDCARD)
+    return FALSE;
+  for (segment = segment->next; segment; segment = segment->next)
+    if (!selects_one (segment))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+eval_each (PathEval *self, const PathSegment *behind, DbrJson container, GArray *out)
+{
+  for (DbrJson v = dbr_json_first (container); dbr_json_exists (v) && path_spend (self, 1);
+       v = dbr_json_next (v))
+    {
+      DbrJson node = v;
+      for (const PathSegment *at = behind; at && dbr_json_exists (node); at = at->next)
+        node = select_one (self, at->selectors, node);
+      if (dbr_json_exists (node) && !self->failure)
+        g_array_append_val (out, node);
+    }
+}
+
 static void
 eval_query (PathEval *self, const PathQuery *query, DbrJson current, GArray *out)
 {
   const PathSegment *segment = query->segments;
   DbrJson start = query->is_absolute ? self->env->root : current;
 
-  /* Most queries begin with names, and many have one segment after these: no list is needed. */
+  /* Most queries are names, and one step to all of a list among them: no list of ours is needed. */
   for (; segment && selects_one (segment) && dbr_json_exists (start); segment = segment->next)
     start = select_one (self, segment->selectors, start);
   if (!dbr_json_exists (start) || self->failure)
@@ -191,6 +218,11 @@ eval_query (PathEval *self, const PathQuery *query, DbrJson current, GArray *out
   if (!segment)
     {
       g_array_append_val (out, start);
+      return;
+    }
+  if (is_each (segment))
+    {
+      eval_each (self, segment->next, start, out);
       return;
     }
   GArray *from = path_take_list (self);

@@ -248,6 +248,13 @@ match_plain (const Needle *needle, const char *p, gsize left, gsize *out_stop)
   return n >= DBR_MASK_MIN_BYTES && is_cut (p + n, left - n) ? n : 0;
 }
 
+/* In a form, a blank is written as a plus. */
+static gboolean
+is_form_blank (const Needle *needle, char found, char wanted)
+{
+  return needle->form == FORM_RAW && found == '+' && wanted == ' ';
+}
+
 static gsize
 match_escaped (const Needle *needle, const char *p, gsize left)
 {
@@ -265,7 +272,8 @@ match_escaped (const Needle *needle, const char *p, gsize left)
           read = 0;
       if (read == 0)
         {
-          if (fold (needle->form, p[at]) != needle->bytes[matched])
+          if (fold (needle->form, p[at]) != needle->bytes[matched]
+              && !is_form_blank (needle, p[at], needle->bytes[matched]))
             return matched >= DBR_MASK_MIN_BYTES && is_cut (p + at, left - at) ? at : 0;
           read = n = 1;
         }

@@ -32,6 +32,7 @@ test_forms (void)
   assert_masked (SECRET, "a " SECRET " b " SECRET, "a [masked] b [masked]");
   assert_masked (SECRET, "{\"p\": \"S3cr\\\"t\\/p\\\\ss w\\u00f6rd\"}", "{\"p\": \"[masked]\"}");
   assert_masked (SECRET, "x=S3cr%22t%2Fp%5Css%20w%c3%B6rd&y", "x=[masked]&y");
+  assert_masked (SECRET, "x=S3cr%22t%2Fp%5Css+w%c3%B6rd&y", "x=[masked]&y");
   assert_masked (SECRET, "x=%53%33%63%72%22%74%2f%70%5c%73%73%20%77%c3%b6%72%64;", "x=[masked];");
   assert_masked ("correcthorse", "hex 636F7272656374686F727365.", "hex [masked].");
   assert_masked ("correcthorse", "correct horse", "correct horse");

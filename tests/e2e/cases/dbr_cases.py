@@ -8,6 +8,7 @@ Waits end when what they wait for is there; nothing passes or fails by speed.
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -64,7 +65,11 @@ def shapes(secret):
         text = base64.b64encode(b"x" * pad + data).decode().rstrip("=")
         inner = text[(pad * 8 + 5) // 6 : len(text) - 1]
         found |= {inner, inner.replace("+", "-").replace("/", "_")}
-    return found | {one.lower() for one in found if "%" in one}
+    return found | {lower_escapes(one) for one in found}
+
+
+def lower_escapes(text):
+    return re.sub("%[0-9A-F]{2}", lambda found: found.group().lower(), text)
 
 
 def search_secrets(output, secrets):

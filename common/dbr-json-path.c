@@ -10,7 +10,7 @@
 
 G_DEFINE_QUARK (dbr_json_path_error, dbr_json_path_error)
 
-#define ARENA_BLOCK 256u /* holds all of a short path */
+#define ARENA_BLOCK 152u /* holds all of a name of an item */
 
 /* A catalogue holds hundreds of paths of a few small pieces each: these are cut from blocks. */
 gpointer

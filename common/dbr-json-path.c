@@ -10,7 +10,8 @@
 
 G_DEFINE_QUARK (dbr_json_path_error, dbr_json_path_error)
 
-#define ARENA_BLOCK 152u /* holds all of a name of an item */
+#define FIRST_BLOCK 152u /* holds all of the commonest path, one name of an item */
+#define NEXT_BLOCK 256u
 
 /* A catalogue holds hundreds of paths of a few small pieces each: these are cut from blocks. */
 gpointer
@@ -20,7 +21,7 @@ path_alloc (DbrJsonPath *self, gsize size)
 
   if (whole > self->arena_left)
     {
-      self->arena_left = MAX (whole, ARENA_BLOCK);
+      self->arena_left = MAX (whole, self->arena->len == 0 ? FIRST_BLOCK : NEXT_BLOCK);
       self->arena_at = g_malloc0 (self->arena_left);
       g_ptr_array_add (self->arena, self->arena_at);
     }

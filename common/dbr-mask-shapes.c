@@ -14,15 +14,13 @@ typedef struct
 {
   const char *text;
   gsize len;
-  GArray *ranges;
+  GArray **ranges;
 } Scan;
 
 static void
 found (Scan *scan, gsize from, gsize to)
 {
-  DbrMaskRange range = { from, to };
-  if (to > from)
-    g_array_append_val (scan->ranges, range);
+  dbr_mask_add_range (scan->ranges, from, to);
 }
 
 static gboolean
@@ -299,28 +297,49 @@ find_value (Scan *scan, gsize at)
     found (scan, from, to);
 }
 
+/* Whether the byte behind @at can go on what began there: most letters end here, without a call. */
+static inline gboolean
+goes_on (const Scan *scan, gsize at, char one, char other)
+{
+  char next = at + 1 < scan->len ? scan->text[at + 1] : 0;
+  return next == one || next == other;
+}
+
 void
-dbr_mask_find_shapes (const char *text, gsize len, GArray *ranges)
+dbr_mask_find_shapes (const char *text, gsize len, GArray **ranges)
 {
   Scan scan = { text, len, ranges };
   for (gsize i = 0; i < len; i++)
     switch (text[i])
       {
       case 'b':
-      case 'B':
-        find_scheme (&scan, i);
+      case 'B': /* bearer, basic */
+        if (goes_on (&scan, i, 'e', 'a') || goes_on (&scan, i, 'E', 'A'))
+          find_scheme (&scan, i);
         break;
       case 'e':
-        find_jwt (&scan, i);
+        if (goes_on (&scan, i, 'y', 'y'))
+          find_jwt (&scan, i);
         break;
-      case 'A':
-      case 'g':
+      case 'A': /* AKIA, ASIA */
+        if (goes_on (&scan, i, 'K', 'S'))
+          find_prefixed (&scan, i);
+        break;
+      case 'g': /* ghp_, glpat-, github_pat_ */
+        if (goes_on (&scan, i, 'h', 'l') || goes_on (&scan, i, 'i', 'i'))
+          find_prefixed (&scan, i);
+        break;
       case 'x':
+        if (goes_on (&scan, i, 'o', 'o'))
+          find_prefixed (&scan, i);
+        break;
       case 's':
-        find_prefixed (&scan, i);
+        if (goes_on (&scan, i, 'k', 'k'))
+          find_prefixed (&scan, i);
         break;
       case '-':
-        find_pem (&scan, i);
+        if (goes_on (&scan, i, '-', '-'))
+          find_pem (&scan, i);
         break;
       case ':':
         find_user_info (&scan, i);

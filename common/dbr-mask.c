@@ -313,7 +313,7 @@ longest_match (const DbrMask *self, const GArray *candidates, const char *p, gsi
 }
 
 static void
-find_own (const DbrMask *self, const char *text, gsize len, GArray *ranges)
+find_own (const DbrMask *self, const char *text, gsize len, GArray **ranges)
 {
   for (gsize i = 0; i < len; i++)
     {
@@ -326,8 +326,7 @@ find_own (const DbrMask *self, const char *text, gsize len, GArray *ranges)
       gsize n = longest_match (self, candidates, text + i, len - i);
       if (n == 0)
         continue;
-      DbrMaskRange range = { i, i + n };
-      g_array_append_val (ranges, range);
+      dbr_mask_add_range (ranges, i, i + n);
     }
 }
 
@@ -365,12 +364,12 @@ dbr_mask_apply (const DbrMask *self, GString *text, gsize from, DbrMaskFlags fla
 {
   if (from >= text->len)
     return;
-  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof (DbrMaskRange));
+  g_autoptr (GArray) ranges = NULL;
   if (self && self->needles->len > 0)
-    find_own (self, text->str + from, text->len - from, ranges);
+    find_own (self, text->str + from, text->len - from, &ranges);
   if (flags & DBR_MASK_SHAPES)
-    dbr_mask_find_shapes (text->str + from, text->len - from, ranges);
-  if (ranges->len == 0)
+    dbr_mask_find_shapes (text->str + from, text->len - from, &ranges);
+  if (ranges == NULL)
     return;
   g_array_sort (ranges, compare_ranges);
   replace (text, from, ranges);

@@ -57,7 +57,7 @@ typedef enum
    * secret= and api_key= values, AKIA..., ghp_..., PEM private keys */
   DBR_MASK_SHAPES = 1 << 0,
 } DbrMaskFlags;
-/* Masks in place everything from byte @from on. */
+/* Masks in place everything from byte @from on. @self: nullable (then no own secrets). */
 void
 dbr_mask_apply (const DbrMask *self, GString *text, gsize from, DbrMaskFlags flags);
 

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-engine: the door: a writer's store, a reader's store, and what the caller may ask of both.
+ *
+ * A store in memory can't have two connections: then reader and writer share one, under a mutex.
+ */
+#include "config.h"
+
+#include "srv-engine.h"
+
+#include "srv-plan-set.h"
+#include "srv-writer.h"
+
+#include <string.h>
+
+#define MAX_DUE 100u
+
+G_DEFINE_QUARK (srv - engine - error - quark, srv_engine_error)
+
+struct _SrvEngine
+{
+  SrvEngineOptions options;
+  SrvStore *writing;
+  SrvStore *reading; /* the same one in memory */
+  GMutex shared;
+  gboolean in_memory;
+  SrvWriter *writer;
+  SrvChanged changed;
+  gpointer changed_data;
+  gint64 last_event;
+  char *admin_secret;
+  GStringChunk *names; /* of actors: they outlive every request */
+};
+
+static gint64
+now_us (const SrvEngine *self)
+{
+  return self->options.clock_us ? self->options.clock_us (self->options.clock_data)
+                                : g_get_real_time ();
+}
+
+static gboolean
+begin_read (SrvEngine *self)
+{
+  if (self->in_memory)
+    g_mutex_lock (&self->shared);
+  return srv_store_begin (self->reading, FALSE);
+}
+
+static void
+end_read (SrvEngine *self)
+{
+  srv_store_rollback (self->reading);
+  if (self->in_memory)
+    g_mutex_unlock (&self->shared);
+}
+
+/* ------------------------------------------------------------- opening, ending */
+static void
+written (gint64 last_event, gpointer user_data)
+{
+  SrvEngine *self = user_data;
+
+  self->last_event = last_event;
+  if (self->changed)
+    self->changed (self, self->changed_data);
+}
+
+/* The first start has no token yet: one for the admin. */
+static gboolean
+make_admin (SrvEngine *self, GError **error)
+{
+  SrvStore *store = self->writing;
+  gboolean ok = srv_store_begin (store, TRUE);
+  g_autoptr (SrvToken) any
+      = ok ? srv_store_find_one (store, SRV_FIND_TOKENS, 0, SRV_NO_ID, NULL) : NULL;
+
+  if (ok && !any)
+    {
+      g_autoptr (SrvToken) token = SrvToken_new ();
+      g_autofree char *secret = srv_secret_new (&token->hash);
+      token->role = SRV_ROLE_ADMIN;
+      token->name = g_strdup ("admin");
+      token->created = now_us (self);
+      if (secret)
+        srv_store_add (store, token);
+      ok = secret && srv_store_commit (store);
+      if (ok)
+        self->admin_secret = g_steal_pointer (&secret);
+    }
+  SrvStoreFailure failure = srv_store_failure (store, NULL);
+  if (!ok && failure != SRV_STORE_READ_ONLY)
+    {
+      const char *text = NULL;
+      srv_store_failure (store, &text);
+      g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "%s: %s", self->options.file,
+                   text ? text : "the system gives no random bytes");
+    }
+  srv_store_rollback (store);
+  return ok || failure == SRV_STORE_READ_ONLY;
+}
+
+SrvEngine *
+srv_engine_new (const SrvEngineOptions *options, GError **error)
+{
+  g_autoptr (SrvEngine) self = g_new0 (SrvEngine, 1);
+
+  self->options = *options;
+  self->options.file = NULL;
+  g_mutex_init (&self->shared);
+  self->names = g_string_chunk_new (1024);
+  self->options.file = g_string_chunk_insert_const (self->names, options->file);
+  self->in_memory = strcmp (options->file, ":memory:") == 0;
+  self->writing = srv_store_open (options->file, TRUE, options->synchronous, error);
+  if (!self->writing || !make_admin (self, error))
+    return NULL;
+  self->reading
+      = self->in_memory ? self->writing : srv_store_open (options->file, FALSE, FALSE, error);
+  if (!self->reading)
+    return NULL;
+  self->last_event = srv_store_last_event (self->writing);
+  self->writer = srv_writer_new (self->writing, self->in_memory ? &self->shared : NULL,
+                                 &self->options, written, self);
+  return g_steal_pointer (&self);
+}
+
+void
+srv_engine_free (SrvEngine *self)
+{
+  if (!self)
+    return;
+  self->changed = NULL;
+  g_clear_pointer (&self->writer, srv_writer_free);
+  if (!self->in_memory)
+    srv_store_free (self->reading);
+  srv_store_free (self->writing);
+  g_string_chunk_free (self->names);
+  g_free (self->admin_secret);
+  g_mutex_clear (&self->shared);
+  g_free (self);
+}
+
+/* ----------------------------------------------------------- reads and writes */
+SrvReply *
+srv_engine_read (SrvEngine *self, const SrvRequest *request)
+{
+  SrvReply *reply = NULL;
+  gboolean ok = begin_read (self);
+
+  if (ok)
+    reply = srv_dispatch (self->reading, request, now_us (self));
+  const char *text = NULL;
+  SrvStoreFailure failure = srv_store_failure (self->reading, &text);
+  if (failure != SRV_STORE_OK)
+    {
+      g_message ("the store can't be read: %s", text ? text : "unknown");
+      srv_reply_free (reply);
+      reply = srv_reply_problem (
+          503, failure == SRV_STORE_DAMAGED ? "store_damaged" : "store_failed",
+          failure == SRV_STORE_DAMAGED ? "The engine's store is damaged: restore it from a backup."
+                                       : "The engine's store can't be read.",
+          NULL);
+    }
+  end_read (self);
+  return reply;
+}
+
+void
+srv_engine_write (SrvEngine *self, const SrvRequest *request, SrvDone done, gpointer user_data)
+{
+  srv_writer_push (self->writer, request, done, user_data);
+}
+
+gint64
+srv_engine_last_event (SrvEngine *self)
+{
+  return self->last_event;
+}
+
+void
+srv_engine_watch (SrvEngine *self, SrvChanged changed, gpointer user_data)
+{
+  self->changed = changed;
+  self->changed_data = user_data;
+}
+
+/* ------------------------------------------------------------------------ time */
+/* The earliest thing that time will do; G_MAXINT64: nothing. */
+static gint64
+next_time (SrvEngine *self, gint64 now)
+{
+  SrvStore *store = self->reading;
+  g_autoptr (SrvLease) lease = srv_store_find_one (store, SRV_FIND_LEASES_LIVE, 0, 0, NULL);
+  g_autoptr (SrvJob) job = srv_store_find_one (store, SRV_FIND_JOB_SILENT_FIRST, 0, 0, NULL);
+  g_autoptr (SrvPlan) plan = srv_store_find_one (store, SRV_FIND_PLANS_BY_CLOCK, 0, 0, NULL);
+  gint64 next = G_MAXINT64;
+
+  if (lease)
+    next = MIN (next, lease->expires);
+  if (job)
+    next = MIN (next, srv_rules_lost_at (job->heartbeat));
+  if (plan)
+    {
+      /* Windows open at whole minutes. */
+      SrvRequest request = { .operation = SRV_OP_STATUS, .actor = { .role = SRV_ROLE_ADMIN } };
+      SrvCall call;
+      SrvReply *refusal = NULL;
+      srv_call_init (&call, store, &request, now);
+      g_autoptr (SrvPlanSet) set = srv_plan_set_load (&call, plan->id, &refusal);
+      gboolean opens = set && srv_plan_set_reasons (set, now) == 0;
+      next = MIN (next, opens ? now : (now / G_TIME_SPAN_MINUTE + 1) * G_TIME_SPAN_MINUTE);
+      srv_reply_free (refusal);
+      srv_call_clear (&call);
+    }
+  return next;
+}
+
+gint64
+srv_engine_tick (SrvEngine *self)
+{
+  gint64 now = now_us (self);
+  gint64 next = begin_read (self) ? next_time (self, now) : G_MAXINT64;
+
+  end_read (self);
+  if (next <= now)
+    srv_writer_push_tick (self->writer);
+  return MAX (next, now + G_USEC_PER_SEC);
+}
+
+/* ---------------------------------------------------------------------- tokens */
+/* Equal in constant time; both are hashes of 64 characters. */
+static gboolean
+same_hash (const char *a, const char *b)
+{
+  guint8 difference = 0;
+
+  if (strlen (a) != strlen (b))
+    return FALSE;
+  for (gsize i = 0; a[i]; i++)
+    difference |= (guint8) (a[i] ^ b[i]);
+  return difference == 0;
+}
+
+static gboolean
+read_token (SrvEngine *self, const char *secret, SrvActor *out_actor, const char **out_why)
+{
+  g_autofree char *hash = srv_secret_hash (secret);
+  g_autoptr (SrvToken) token
+      = srv_store_find_one (self->reading, SRV_FIND_TOKEN_BY_HASH, 0, 0, hash);
+
+  *out_why = "token_unknown";
+  if (!token || !same_hash (token->hash, hash))
+    return FALSE;
+  g_autoptr (SrvLease) lease
+      = token->lease ? srv_store_get (self->reading, SRV_RECORD_LEASE, token->lease) : NULL;
+  *out_why = token->lease ? "lease_ended" : "token_revoked";
+  if (token->revoked
+      || (token->lease
+          && (!lease || srv_rules_lease_is_over (lease->expires, lease->ended, now_us (self)))))
+    return FALSE;
+  *out_why = NULL;
+  *out_actor = (SrvActor){ .role = (SrvRole) token->role,
+                           .token = token->id,
+                           .project = token->project,
+                           .lease = token->lease,
+                           .name = g_string_chunk_insert_const (self->names, token->name) };
+  return TRUE;
+}
+
+gboolean
+srv_engine_authenticate (SrvEngine *self,
+                         const char *secret,
+                         SrvActor *out_actor,
+                         const char **out_why)
+{
+  *out_why = "token_unknown";
+  gboolean ok = begin_read (self) && read_token (self, secret, out_actor, out_why);
+
+  end_read (self);
+  return ok;
+}
+
+char *
+srv_engine_take_admin_secret (SrvEngine *self)
+{
+  return g_steal_pointer (&self->admin_secret);
+}
+
+/* ----------------------------------------------------------------------- turns */
+void
+srv_turn_free (SrvTurn *self)
+{
+  if (!self)
+    return;
+  g_free (self->name);
+  g_free (self->repo_url);
+  g_free (self->checkout);
+  json_decref (self->foreman);
+  g_free (self);
+}
+
+static gboolean
+is_due (SrvEngine *self, const SrvProject *project)
+{
+  g_autoptr (SrvLease) lease
+      = srv_store_find_one (self->reading, SRV_FIND_LEASE_LIVE, project->id, 0, NULL);
+
+  return !lease && project->command && !project->held;
+}
+
+GPtrArray *
+srv_engine_turns_due (SrvEngine *self)
+{
+  GPtrArray *turns = g_ptr_array_new_with_free_func ((GDestroyNotify) srv_turn_free);
+  g_autoptr (GPtrArray) projects
+      = begin_read (self)
+            ? srv_store_find (self->reading, SRV_FIND_PROJECTS_DUE, 0, 0, NULL, MAX_DUE)
+            : g_ptr_array_new ();
+
+  for (guint i = 0; i < projects->len; i++)
+    {
+      const SrvProject *project = g_ptr_array_index (projects, i);
+      if (!is_due (self, project))
+        continue;
+      SrvTurn *turn = g_new0 (SrvTurn, 1);
+      turn->project = project->id;
+      turn->name = g_strdup (project->name);
+      turn->repo_url = g_strdup (project->repo_url);
+      turn->checkout = g_strdup (project->checkout);
+      turn->foreman = json_loads (project->command, 0, NULL);
+      turn->turn_minutes = (guint) project->turn_minutes;
+      g_ptr_array_add (turns, turn);
+    }
+  end_read (self);
+  return turns;
+}
+
+/* ------------------------------------------------------------- backup, figures */
+gboolean
+srv_engine_backup (SrvEngine *self, const char *to, GError **error)
+{
+  if (self->in_memory)
+    g_mutex_lock (&self->shared);
+  gboolean ok = srv_store_backup (self->reading, to, error);
+  if (self->in_memory)
+    g_mutex_unlock (&self->shared);
+  return ok;
+}
+
+gboolean
+srv_engine_check (const char *file, char **out_report, GError **error)
+{
+  GString *findings = g_string_new (NULL);
+  gboolean ok = srv_store_check (file, findings, error);
+
+  if (ok)
+    ok = findings->len == 0;
+  *out_report = g_string_free (findings, FALSE);
+  return ok;
+}
+
+guint64
+srv_engine_syncs (void)
+{
+  return srv_store_vfs_syncs ();
+}

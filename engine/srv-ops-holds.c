@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-ops-holds: nothing new starts under a hold. It names who placed it; a foreman releases only foremen's.
+ */
+#include "config.h"
+
+#include "srv-render.h"
+
+/* The hold of a record of whatever kind. */
+typedef struct
+{
+  gint64 *held, *role, *at;
+  char **name, **reason;
+} Hold;
+
+#define HOLD_OF(record) \
+  ((Hold){ &(record)->held, &(record)->hold_role, &(record)->hold_at, &(record)->hold_name, \
+           &(record)->hold_reason })
+
+typedef enum
+{
+  UNCHANGED,
+  PLACED,
+  RELEASED,
+  REFUSED,
+} Change;
+
+static Change
+apply (SrvCall *call, Hold hold, SrvReply **out_refusal)
+{
+  static const SrvMember members[] = {
+    { "held", SRV_MEMBER_BOOLEAN, SRV_MEMBER_REQUIRED, 0, 0, NULL },
+    { "reason", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL },
+  };
+  DbrJson body = call->request->body;
+
+  srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
+  if (srv_call_is_bad (call))
+    {
+      *out_refusal = srv_call_refuse (call);
+      return REFUSED;
+    }
+  if (dbr_json_get_boolean (dbr_json_get (body, "held")))
+    {
+      if (*hold.held && !srv_rules_hold_replaces (*hold.role, call->actor.role))
+        return UNCHANGED;
+      *hold.held = 1;
+      *hold.role = srv_call_actor_role (call);
+      *hold.at = call->now;
+      srv_text_set (hold.name, call->actor.name);
+      srv_text_set (hold.reason, srv_call_text (call, body, "reason"));
+      return PLACED;
+    }
+  if (!*hold.held)
+    return UNCHANGED;
+  if (!srv_rules_may_release (*hold.role, call->actor.role))
+    {
+      *out_refusal = srv_reply_forbidden (
+          "hold_not_yours", "This hold was not placed by a foreman: only the user releases it.");
+      return REFUSED;
+    }
+  *hold.held = 0;
+  *hold.role = *hold.at = 0;
+  srv_text_set (hold.name, NULL);
+  srv_text_set (hold.reason, NULL);
+  return RELEASED;
+}
+
+static const char *
+reason_of (SrvCall *call)
+{
+  const char *reason = srv_call_text (call, call->request->body, "reason");
+
+  return reason ? reason : "";
+}
+
+SrvReply *
+srv_op_PROJECT_HOLD (SrvCall *call)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvProject) project = srv_call_project (call, &refusal);
+
+  if (!project)
+    return refusal;
+  Change change = apply (call, HOLD_OF (project), &refusal);
+  if (change == REFUSED)
+    return refusal;
+  if (change != UNCHANGED)
+    {
+      srv_store_put (call->store, project);
+      srv_call_event (call, change == PLACED ? SRV_EVENT_PROJECT_HELD : SRV_EVENT_PROJECT_RELEASED,
+                      project->id, 0, 0, 0, reason_of (call));
+    }
+  return srv_reply_json (200, srv_render_project (call, project));
+}
+
+static void
+finish (SrvCall *call, SrvPlanSet *set, SrvEventKind what, const SrvTask *task)
+{
+  set->plan->version++;
+  srv_call_event (call, what, set->project->id, set->plan->id, task ? task->id : 0, 0,
+                  reason_of (call));
+  srv_plan_set_settle (call, set);
+}
+
+static SrvReply *
+reply (SrvPlanSet *set, json_t *body)
+{
+  SrvReply *self = srv_reply_json (200, body);
+
+  self->etag = g_strdup_printf ("%" G_GINT64_FORMAT, set->plan->version);
+  return self;
+}
+
+SrvReply *
+srv_op_PLAN_HOLD (SrvCall *call)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, call->request->id, &refusal);
+
+  if (!set)
+    return refusal;
+  Change change = apply (call, HOLD_OF (set->plan), &refusal);
+  if (change == REFUSED)
+    return refusal;
+  if (change != UNCHANGED)
+    finish (call, set, change == PLACED ? SRV_EVENT_PLAN_HELD : SRV_EVENT_PLAN_RELEASED, NULL);
+  return reply (set, srv_render_plan (call, set, SRV_WITH_TASKS));
+}
+
+SrvReply *
+srv_op_TASK_HOLD (SrvCall *call)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvTask) found = srv_call_get (call, SRV_RECORD_TASK, call->request->id, &refusal);
+  g_autoptr (SrvPlanSet) set = found ? srv_plan_set_load (call, found->plan, &refusal) : NULL;
+  SrvTask *task = set ? srv_plan_set_task (set, found->id) : NULL;
+
+  if (!task)
+    return refusal ? refusal : srv_reply_missing ("task", call->request->id);
+  Change change = apply (call, HOLD_OF (task), &refusal);
+  if (change == REFUSED)
+    return refusal;
+  if (change != UNCHANGED)
+    {
+      srv_plan_set_change (set, task, call->now);
+      finish (call, set, change == PLACED ? SRV_EVENT_TASK_HELD : SRV_EVENT_TASK_RELEASED, task);
+    }
+  srv_rules_waves (set->values, set->tasks->len, NULL);
+  return reply (set, json_pack ("{s:o, s:o}", "task",
+                                srv_render_task (set, srv_plan_set_index (set, task), NULL), "plan",
+                                srv_render_plan (call, set, 0)));
+}

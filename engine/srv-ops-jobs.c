@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-ops-jobs: workers claim ready tasks, tell what they do, and finish; silent ones are lost.
+ *
+ * What jobs do moves tasks on but does not raise the plan's version: that is of what the plan says, and of what the user
+ * was shown.
+ */
+#include "config.h"
+
+#include "srv-render.h"
+
+#include <string.h>
+
+#define MAX_LATEST 1000u
+
+/* ---------------------------------------------------------------------- claim */
+static SrvTask *
+find_ready (SrvCall *call, DbrJson projects)
+{
+  SrvTask *task = NULL;
+
+  if (dbr_json_type (projects) != DBR_JSON_ARRAY)
+    return srv_store_find_one (call->store, SRV_FIND_TASKS_READY, 0, 0, NULL);
+  for (DbrJson v = dbr_json_first (projects); !task && dbr_json_exists (v); v = dbr_json_next (v))
+    {
+      gint64 project = 0;
+      if (dbr_json_int64 (v, &project) && project > 0)
+        task = srv_store_find_one (call->store, SRV_FIND_TASKS_READY, project, 0, NULL);
+    }
+  return task;
+}
+
+static json_t *
+render_claim (SrvCall *call, SrvPlanSet *set, const SrvTask *task, const SrvJob *job)
+{
+  g_autoptr (SrvBrief) brief = srv_store_get (call->store, SRV_RECORD_BRIEF, task->id);
+  g_autofree char *paths = g_strdup (task->paths ? task->paths : "[]");
+  json_t *body = json_object ();
+
+  json_object_set_new (body, "job", srv_render_job (job));
+  json_object_set_new (body, "task",
+                       json_pack ("{s:I, s:s, s:s, s:o, s:o, s:o}", "id", (json_int_t) task->id,
+                                  "title", task->title, "brief", brief ? brief->text : "", "paths",
+                                  json_loads (paths, 0, NULL), "branch",
+                                  srv_render_text (task->branch), "notes",
+                                  srv_render_notes (call, task->id)));
+  json_object_set_new (body, "plan",
+                       json_pack ("{s:I, s:s, s:o}", "id", (json_int_t) set->plan->id, "title",
+                                  set->plan->title, "summary",
+                                  srv_render_text (set->plan->summary)));
+  json_object_set_new (body, "project",
+                       json_pack ("{s:I, s:s, s:s, s:o}", "id", (json_int_t) set->project->id,
+                                  "name", set->project->name, "repo_url", set->project->repo_url,
+                                  "checkout", srv_render_text (set->project->checkout)));
+  return body;
+}
+
+SrvReply *
+srv_op_JOB_CLAIM (SrvCall *call)
+{
+  static const SrvMember members[] = {
+    { "worker", SRV_MEMBER_NAME, SRV_MEMBER_REQUIRED, 0, 0, NULL },
+    { "wait", SRV_MEMBER_INTEGER, 0, 0, 30, NULL },
+    { "projects", SRV_MEMBER_ARRAY, SRV_MEMBER_NULLABLE, 0, 100, NULL },
+  };
+  DbrJson body = call->request->body;
+  SrvReply *refusal = NULL;
+  guint i = 0;
+
+  srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
+  for (DbrJson v = dbr_json_first (dbr_json_get (body, "projects")); dbr_json_exists (v);
+       v = dbr_json_next (v), i++)
+    {
+      g_autofree char *field = g_strdup_printf ("projects[%u]", i);
+      gint64 id = 0;
+      if (!dbr_json_int64 (v, &id) || id < 1)
+        srv_call_problem (call, field, "is not the id of a project");
+    }
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  g_autoptr (SrvTask) ready = find_ready (call, dbr_json_get (body, "projects"));
+  if (!ready)
+    return srv_reply_json (204, NULL);
+  g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, ready->plan, &refusal);
+  SrvTask *task = set ? srv_plan_set_task (set, ready->id) : NULL;
+  if (!task)
+    return refusal ? refusal : srv_reply_missing ("task", ready->id);
+  g_autoptr (SrvJob) job = SrvJob_new ();
+  task->state = SRV_TASK_RUNNING;
+  task->attempt++;
+  job->task = task->id;
+  job->plan = task->plan;
+  job->project = task->project;
+  job->token = call->actor.token;
+  job->worker = g_strdup (srv_call_text (call, body, "worker"));
+  job->attempt = task->attempt;
+  job->started = job->heartbeat = call->now;
+  srv_store_add (call->store, job);
+  task->job = job->id;
+  srv_plan_set_change (set, task, call->now);
+  srv_call_event (call, SRV_EVENT_JOB_STARTED, task->project, task->plan, task->id, job->id,
+                  job->worker);
+  srv_plan_set_settle (call, set);
+  return srv_reply_json (200, render_claim (call, set, task, job));
+}
+
+/* ------------------------------------------------------------ a job's own life */
+static SrvJob *
+own_job (SrvCall *call, SrvReply **out_refusal)
+{
+  g_autoptr (SrvJob) job = srv_store_get (call->store, SRV_RECORD_JOB, call->request->id);
+
+  if (!job)
+    *out_refusal = srv_reply_missing ("job", call->request->id);
+  else if (call->actor.role == SRV_ROLE_WORKER && call->actor.token != job->token)
+    *out_refusal = srv_reply_forbidden ("not_your_job", "This job was claimed with another token.");
+  return *out_refusal ? NULL : g_steal_pointer (&job);
+}
+
+static SrvReply *
+job_over (const SrvJob *job)
+{
+  g_autofree char *detail = g_strdup_printf ("Job %" G_GINT64_FORMAT " is %s: stop its command.",
+                                             job->id, srv_job_state_words[job->state]);
+
+  return srv_reply_conflict ("job_over", detail,
+                             json_pack ("{s:s}", "state", srv_job_state_words[job->state]));
+}
+
+SrvReply *
+srv_op_JOB_EVENT (SrvCall *call)
+{
+  static const SrvMember members[] = {
+    { "sequence", SRV_MEMBER_INTEGER, SRV_MEMBER_REQUIRED, 1, G_MAXINT64, NULL },
+    { "text", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_REQUIRED, 0, 0, NULL },
+  };
+  DbrJson body = call->request->body;
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvJob) job = own_job (call, &refusal);
+
+  if (!job)
+    return refusal;
+  srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  gint64 sequence = srv_call_integer (body, "sequence", 0);
+  if (sequence <= job->sequence)
+    return srv_reply_json (200, json_pack ("{s:o, s:I, s:b}", "job", srv_render_job (job),
+                                           "sequence", (json_int_t) sequence, "repeat", 1));
+  if (job->state != SRV_JOB_RUNNING)
+    return job_over (job);
+  const char *text = srv_call_text (call, body, "text");
+  job->sequence = sequence;
+  job->heartbeat = job->latest_at = call->now;
+  g_free (job->latest);
+  job->latest = g_utf8_make_valid (text, (gssize) MIN (strlen (text), MAX_LATEST));
+  srv_store_put (call->store, job);
+  srv_call_event (call, SRV_EVENT_JOB_LINE, job->project, job->plan, job->task, job->id, text);
+  return srv_reply_json (201, json_pack ("{s:o, s:I, s:b}", "job", srv_render_job (job), "sequence",
+                                         (json_int_t) sequence, "repeat", 0));
+}
+
+/* Prolongs; no event: it decides nothing. */
+SrvReply *
+srv_op_JOB_HEARTBEAT (SrvCall *call)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvJob) job = own_job (call, &refusal);
+
+  if (!job)
+    return refusal;
+  srv_call_check (call, call->request->body, "", NULL, 0);
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  if (job->state != SRV_JOB_RUNNING)
+    return job_over (job);
+  job->heartbeat = call->now;
+  srv_store_put (call->store, job);
+  return srv_reply_json (200, srv_render_job (job));
+}
+
+/* The task goes on from its job. */
+static void
+end_task (SrvCall *call, const SrvJob *job, SrvTaskState state, const char *text)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, job->plan, &refusal);
+  SrvTask *task = set ? srv_plan_set_task (set, job->task) : NULL;
+
+  srv_reply_free (refusal);
+  if (!task || task->job != job->id)
+    return;
+  task->job = 0;
+  task->state = state;
+  srv_plan_set_change (set, task, call->now);
+  if (state != SRV_TASK_PLANNED)
+    {
+      set->project->wake = 1;
+      srv_call_event (call,
+                      state == SRV_TASK_DONE     ? SRV_EVENT_TASK_DONE
+                      : state == SRV_TASK_REVIEW ? SRV_EVENT_TASK_REVIEW
+                                                 : SRV_EVENT_TASK_FAILED,
+                      task->project, task->plan, task->id, job->id, text);
+    }
+  srv_plan_set_settle (call, set);
+}
+
+SrvReply *
+srv_op_JOB_FINISH (SrvCall *call)
+{
+  static const char *const outcomes[] = { "succeeded", "review", "failed", NULL };
+  static const SrvJobState states[] = { SRV_JOB_SUCCEEDED, SRV_JOB_REVIEW, SRV_JOB_FAILED };
+  static const SrvTaskState task_states[] = { SRV_TASK_DONE, SRV_TASK_REVIEW, SRV_TASK_FAILED };
+  static const SrvMember members[] = {
+    { "sequence", SRV_MEMBER_INTEGER, SRV_MEMBER_REQUIRED, 1, G_MAXINT64, NULL },
+    { "outcome", SRV_MEMBER_WORD, SRV_MEMBER_REQUIRED, 0, 0, outcomes },
+    { "text", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL },
+  };
+  DbrJson body = call->request->body;
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvJob) job = own_job (call, &refusal);
+
+  if (!job)
+    return refusal;
+  srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  gint64 sequence = srv_call_integer (body, "sequence", 0);
+  gint outcome = srv_call_word (call, body, "outcome", outcomes, 0);
+  if (job->state != SRV_JOB_RUNNING)
+    return sequence == job->sequence && job->state == (gint64) states[outcome]
+               ? srv_reply_json (200, srv_render_job (job))
+               : job_over (job);
+  if (sequence <= job->sequence)
+    return srv_reply_conflict (
+        "sequence_used", "This sequence number was an event of the job: finish with the next one.",
+        json_pack ("{s:I}", "sequence", (json_int_t) job->sequence));
+  const char *text = srv_call_text (call, body, "text");
+  job->state = states[outcome];
+  job->sequence = sequence;
+  job->heartbeat = job->finished = call->now;
+  srv_store_put (call->store, job);
+  srv_call_event (call, SRV_EVENT_JOB_FINISHED, job->project, job->plan, job->task, job->id,
+                  text ? text : outcomes[outcome]);
+  end_task (call, job, task_states[outcome], text ? text : outcomes[outcome]);
+  return srv_reply_json (200, srv_render_job (job));
+}
+
+void
+srv_job_lose (SrvCall *call, SrvJob *job)
+{
+  g_autoptr (SrvTask) task = srv_store_get (call->store, SRV_RECORD_TASK, job->task);
+  g_autofree char *text = NULL;
+
+  job->state = SRV_JOB_LOST;
+  job->finished = call->now;
+  srv_store_put (call->store, job);
+  srv_call_event (call, SRV_EVENT_JOB_LOST, job->project, job->plan, job->task, job->id,
+                  job->worker);
+  if (!task || task->job != job->id)
+    return;
+  task->lost++;
+  srv_store_put (call->store, task);
+  text = g_strdup_printf ("%" G_GINT64_FORMAT " attempts were lost: their workers fell silent.",
+                          task->lost);
+  end_task (call, job, srv_rules_lost_too_often (task->lost) ? SRV_TASK_FAILED : SRV_TASK_PLANNED,
+            text);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-ops-messages: what the user says and the foreman answers; questions the other way; reports.
+ */
+#include "config.h"
+
+#include "srv-render.h"
+
+#include <string.h>
+
+#define SAME_FOR_US (24 * G_TIME_SPAN_HOUR)
+
+static const SrvMember text_members[]
+    = { { "text", SRV_MEMBER_TEXT, SRV_MEMBER_REQUIRED, 0, 0, NULL } };
+
+/* The text of the body; NULL and a refusal. */
+static const char *
+body_text (SrvCall *call, SrvReply **out_refusal)
+{
+  srv_call_check (call, call->request->body, "", text_members, G_N_ELEMENTS (text_members));
+  if (!srv_call_is_bad (call))
+    return srv_call_text (call, call->request->body, "text");
+  *out_refusal = srv_call_refuse (call);
+  return NULL;
+}
+
+static gint64
+hash_of (const char *text)
+{
+  g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
+  guint8 digest[32];
+  gsize length = sizeof (digest);
+  gint64 hash;
+
+  g_checksum_update (sum, (const guchar *) text, (gssize) strlen (text));
+  g_checksum_get_digest (sum, digest, &length);
+  memcpy (&hash, digest, sizeof (hash));
+  return hash;
+}
+
+/* ------------------------------------------------------------------- messages */
+SrvMessage *
+srv_message_send (SrvCall *call, SrvProject *project, SrvAuthor author, const char *text)
+{
+  SrvMessage *message = SrvMessage_new ();
+
+  message->project = project->id;
+  message->author = author;
+  message->text = g_strdup (text);
+  message->hash = hash_of (text);
+  message->sent = call->now;
+  project->n_waiting++;
+  srv_store_add (call->store, message);
+  srv_call_event (call, SRV_EVENT_MESSAGE_SENT, project->id, 0, 0, message->id, NULL);
+  return message;
+}
+
+/* The user's same text within a day. */
+static SrvMessage *
+find_same (SrvCall *call, gint64 project, const char *text)
+{
+  g_autoptr (GPtrArray) found = srv_store_find (call->store, SRV_FIND_MESSAGES_SAME, project,
+                                                hash_of (text), NULL, SRV_PAGE);
+
+  /* The oldest of the day, so that what repeats a repeat is still told of the first. */
+  for (guint i = found->len; i > 0; i--)
+    {
+      SrvMessage *message = g_ptr_array_index (found, i - 1);
+      if (message->author == SRV_AUTHOR_USER && message->sent > call->now - SAME_FOR_US
+          && strcmp (message->text, text) == 0)
+        return g_ptr_array_steal_index (found, i - 1);
+    }
+  return NULL;
+}
+
+static json_t *
+render_sent (SrvCall *call,
+             const SrvProject *project,
+             const SrvMessage *message,
+             gboolean is_repeat)
+{
+  g_autoptr (SrvLease) lease = srv_lease_current (call, project->id);
+  SrvOutcome outcome = srv_rules_outcome (project->command != NULL, project->held != 0,
+                                          lease != NULL, lease ? (SrvLeaseKind) lease->kind_of : 0);
+  json_t *body = srv_render_message (message);
+
+  json_object_set_new (body, "repeat", json_boolean (is_repeat));
+  json_object_set_new (body, "first_sent", srv_render_time (message->sent));
+  json_object_set_new (body, "outcome", json_string (srv_outcome_words[outcome]));
+  json_object_set_new (
+      body, "outcome_text",
+      json_string (is_repeat
+                       ? "Nothing was sent: this text was sent before, within 24 hours. To send it "
+                         "anew, say it in other words."
+                       : srv_rules_outcome_text (outcome)));
+  return body;
+}
+
+SrvReply *
+srv_op_MESSAGE_ADD (SrvCall *call)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvProject) project = srv_call_project (call, &refusal);
+  const char *text = project ? body_text (call, &refusal) : NULL;
+
+  if (!text)
+    return refusal;
+  g_autoptr (SrvMessage) same = find_same (call, project->id, text);
+  if (same)
+    return srv_reply_json (200, render_sent (call, project, same, TRUE));
+  g_autoptr (SrvMessage) message = srv_message_send (call, project, SRV_AUTHOR_USER, text);
+  srv_store_put (call->store, project);
+  return srv_reply_json (201, render_sent (call, project, message, FALSE));
+}
+
+SrvReply *
+srv_op_MESSAGE_ANSWER (SrvCall *call)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvMessage) message
+      = srv_call_get (call, SRV_RECORD_MESSAGE, call->request->id, &refusal);
+  const char *text = message ? body_text (call, &refusal) : NULL;
+
+  if (!text)
+    return refusal;
+  g_autoptr (SrvProject) project
+      = srv_store_get (call->store, SRV_RECORD_PROJECT, message->project);
+  if (!project)
+    return srv_reply_missing ("project", message->project);
+  if (message->state == SRV_MESSAGE_ANSWERED)
+    {
+      g_autofree char *detail
+          = g_strdup_printf ("Message %" G_GINT64_FORMAT " is answered already.", message->id);
+      return srv_reply_conflict ("message_answered", detail, NULL);
+    }
+  if (message->state == SRV_MESSAGE_WAITING)
+    {
+      project->n_waiting--;
+      message->delivered = call->now;
+      srv_store_put (call->store, project);
+    }
+  message->state = SRV_MESSAGE_ANSWERED;
+  message->answer = g_strdup (text);
+  message->answered = call->now;
+  srv_store_put (call->store, message);
+  srv_call_event (call, SRV_EVENT_MESSAGE_ANSWERED, message->project, 0, 0, message->id, NULL);
+  return srv_reply_json (200, srv_render_message (message));
+}
+
+/* -------------------------------------------------------------------- reports */
+SrvReply *
+srv_op_REPORT_ADD (SrvCall *call)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvProject) project = srv_call_project (call, &refusal);
+  const char *text = project ? body_text (call, &refusal) : NULL;
+  g_autoptr (SrvReport) report = SrvReport_new ();
+
+  if (!text)
+    return refusal;
+  report->project = project->id;
+  report->text = g_strdup (text);
+  report->at = call->now;
+  srv_store_add (call->store, report);
+  srv_call_event (call, SRV_EVENT_REPORT_MADE, project->id, 0, 0, report->id, text);
+  return srv_reply_json (201, srv_render_report (report));
+}
+
+/* ------------------------------------------------------------------ questions */
+#define MAX_OPTIONS 20
+#define MAX_OPTION 500
+
+/* The options as compact JSON. */
+static char *
+read_options (SrvCall *call, DbrJson array)
+{
+  json_auto_t *list = json_array ();
+  guint i = 0;
+
+  for (DbrJson v = dbr_json_first (array); dbr_json_exists (v) && i < MAX_OPTIONS;
+       v = dbr_json_next (v), i++)
+    {
+      g_autofree char *field = g_strdup_printf ("options[%u]", i);
+      const char *option = srv_call_element_text (call, v, field, MAX_OPTION);
+      if (option)
+        json_array_append_new (list, json_string (option));
+    }
+  return json_dumps (list, JSON_COMPACT);
+}
+
+SrvReply *
+srv_op_QUESTION_ADD (SrvCall *call)
+{
+  static const SrvMember members[] = {
+    { "text", SRV_MEMBER_TEXT, SRV_MEMBER_REQUIRED, 0, 0, NULL },
+    { "options", SRV_MEMBER_ARRAY, 0, 0, MAX_OPTIONS, NULL },
+  };
+  DbrJson body = call->request->body;
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvProject) project = srv_call_project (call, &refusal);
+  g_autoptr (SrvQuestion) question = SrvQuestion_new ();
+
+  if (!project)
+    return refusal;
+  srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
+  question->options = read_options (call, dbr_json_get (body, "options"));
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  question->project = project->id;
+  question->text = g_strdup (srv_call_text (call, body, "text"));
+  question->asked = call->now;
+  project->n_questions++;
+  srv_store_add (call->store, question);
+  srv_store_put (call->store, project);
+  srv_call_event (call, SRV_EVENT_QUESTION_ASKED, project->id, 0, 0, question->id, question->text);
+  return srv_reply_json (201, srv_render_question (question));
+}
+
+/* The answer reaches the foreman as a message that quotes the question. */
+SrvReply *
+srv_op_QUESTION_ANSWER (SrvCall *call)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvQuestion) question
+      = srv_call_get (call, SRV_RECORD_QUESTION, call->request->id, &refusal);
+  const char *text = question ? body_text (call, &refusal) : NULL;
+
+  if (!text)
+    return refusal;
+  g_autoptr (SrvProject) project
+      = srv_store_get (call->store, SRV_RECORD_PROJECT, question->project);
+  if (!project)
+    return srv_reply_missing ("project", question->project);
+  if (question->state == SRV_QUESTION_ANSWERED)
+    {
+      g_autofree char *detail
+          = g_strdup_printf ("Question %" G_GINT64_FORMAT " is answered already.", question->id);
+      return srv_reply_conflict ("question_answered", detail, NULL);
+    }
+  question->state = SRV_QUESTION_ANSWERED;
+  question->answer = g_strdup (text);
+  question->answered = call->now;
+  project->n_questions--;
+  srv_store_put (call->store, question);
+  srv_call_event (call, SRV_EVENT_QUESTION_ANSWERED, project->id, 0, 0, question->id, text);
+  g_autofree char *said
+      = g_strdup_printf ("The user answered question %" G_GINT64_FORMAT " (\"%s\"): %s",
+                         question->id, question->text, text);
+  g_autoptr (SrvMessage) message = srv_message_send (call, project, SRV_AUTHOR_ENGINE, said);
+  srv_store_put (call->store, project);
+  return srv_reply_json (200, srv_render_question (question));
+}

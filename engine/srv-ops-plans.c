@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-ops-plans: plans made and amended by the foreman, approved and rejected by the user.
+ */
+#include "config.h"
+
+#include "srv-render.h"
+#include "srv-task-spec.h"
+
+#include <string.h>
+
+static SrvReply *
+reply_plan (SrvCall *call, SrvPlanSet *set, guint status)
+{
+  SrvReply *reply
+      = srv_reply_json (status, srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS));
+
+  reply->etag = g_strdup_printf ("%" G_GINT64_FORMAT, set->plan->version);
+  if (status == 201)
+    reply->location = g_strdup_printf ("/v1/plans/%" G_GINT64_FORMAT, set->plan->id);
+  return reply;
+}
+
+/* --------------------------------------------------------------------- create */
+static void
+add_tasks (SrvCall *call, SrvPlanSet *set, DbrJson array, const char *name)
+{
+  guint first = set->tasks->len, i = 0;
+
+  for (DbrJson value = dbr_json_first (array); dbr_json_exists (value) && i < SRV_MAX_TASKS;
+       value = dbr_json_next (value), i++)
+    {
+      g_autofree char *where = g_strdup_printf ("%s[%u]", name, i);
+      srv_task_spec_add (call, set, value, where);
+    }
+  i = 0;
+  for (DbrJson value = dbr_json_first (array);
+       dbr_json_exists (value) && first + i < set->tasks->len; value = dbr_json_next (value), i++)
+    {
+      g_autofree char *where = g_strdup_printf ("%s[%u]", name, i);
+      srv_task_spec_link (call, set, g_ptr_array_index (set->tasks, first + i),
+                          dbr_json_get (value, "depends_on"), where);
+    }
+}
+
+SrvReply *
+srv_op_PLAN_CREATE (SrvCall *call)
+{
+  static const SrvMember members[] = {
+    { "project", SRV_MEMBER_INTEGER, 0, 1, G_MAXINT64, NULL },
+    { "repo_url", SRV_MEMBER_TEXT, 0, 0, 0, NULL },
+    { "title", SRV_MEMBER_TITLE, SRV_MEMBER_REQUIRED, 0, 0, NULL },
+    { "summary", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL },
+    { "tasks", SRV_MEMBER_ARRAY, SRV_MEMBER_REQUIRED, 0, SRV_MAX_TASKS, NULL },
+  };
+  DbrJson body = call->request->body;
+  DbrJson tasks = dbr_json_get (body, "tasks");
+  SrvReply *refusal = NULL;
+
+  srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
+  if (srv_call_is_bad (call))
+    {
+      /* Every problem at once: tasks too, in a plan that will not be. */
+      SrvPlan *scratch = SrvPlan_new ();
+      SrvProject *none = SrvProject_new ();
+      srv_text_set (&none->hours, "any");
+      g_autoptr (SrvPlanSet) set = srv_plan_set_new (call, scratch, none);
+      add_tasks (call, set, tasks, "tasks");
+      return srv_call_refuse (call);
+    }
+  SrvProject *project = srv_call_project (call, &refusal);
+  if (!project)
+    return refusal;
+  SrvPlan *plan = SrvPlan_new ();
+  plan->project = project->id;
+  plan->title = g_strdup (srv_call_text (call, body, "title"));
+  plan->summary = g_strdup (srv_call_text (call, body, "summary"));
+  plan->version = 1;
+  plan->created = call->now;
+  g_autoptr (SrvPlanSet) set = srv_plan_set_new (call, plan, project);
+  if (dbr_json_count (tasks) == 0)
+    srv_call_problem (call, "tasks", "is empty: a plan has at least one task");
+  add_tasks (call, set, tasks, "tasks");
+  srv_task_spec_check_plan (call, set, "tasks");
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  srv_call_eventf (call, SRV_EVENT_PLAN_CREATED, plan, 0, "%s", plan->title);
+  srv_plan_set_judge (call, set);
+  srv_plan_set_settle (call, set);
+  return reply_plan (call, set, 201);
+}
+
+/* ---------------------------------------------------------------------- amend */
+/* NULL: the version fits. @needed: without If-Match it is refused. */
+SrvReply *
+srv_plan_check_match (SrvCall *call, const SrvPlan *plan, gboolean needed)
+{
+  const char *if_match = call->request->if_match;
+  g_autofree char *version = g_strdup_printf ("%" G_GINT64_FORMAT, plan->version);
+
+  if (!if_match && needed)
+    return srv_reply_problem (
+        428, "if_match_needed",
+        "Send If-Match with the version of the plan that the change was made for.",
+        json_pack ("{s:I}", "version", (json_int_t) plan->version));
+  if (!if_match || strcmp (if_match, version) == 0)
+    return NULL;
+  g_autofree char *detail = g_strdup_printf ("The plan is at version %s, not %.20s: read it again, "
+                                             "and make the change for what it is now.",
+                                             version, if_match);
+  return srv_reply_problem (412, "version_conflict", detail,
+                            json_pack ("{s:I}", "version", (json_int_t) plan->version));
+}
+
+/* NULL: may be changed. */
+SrvReply *
+srv_plan_check_open (const SrvPlan *plan)
+{
+  if (plan->state == SRV_PLAN_AWAITING_APPROVAL || plan->state == SRV_PLAN_ACTIVE
+      || plan->state == SRV_PLAN_FAILED)
+    return NULL;
+  g_autofree char *detail = g_strdup_printf (
+      "Plan %" G_GINT64_FORMAT " is %s: it can't be changed any more. Make a new one.", plan->id,
+      srv_plan_state_words[plan->state]);
+  return srv_reply_conflict ("plan_over", detail,
+                             json_pack ("{s:s}", "state", srv_plan_state_words[plan->state]));
+}
+
+static void
+amend_cancel (SrvCall *call, SrvPlanSet *set, DbrJson array)
+{
+  guint i = 0;
+
+  for (DbrJson value = dbr_json_first (array); dbr_json_exists (value);
+       value = dbr_json_next (value), i++)
+    {
+      g_autofree char *field = g_strdup_printf ("cancel[%u]", i);
+      gint64 id;
+      SrvTask *task = dbr_json_int64 (value, &id) ? srv_plan_set_task (set, id) : NULL;
+      if (!task)
+        srv_call_problem (call, field, "is not the id of a task of the plan");
+      else if (task->state == SRV_TASK_CANCELLED)
+        srv_call_problem (call, field, "is cancelled already");
+      else
+        srv_plan_set_cancel (call, set, task, "The plan was amended.");
+    }
+}
+
+static SrvTask *
+amended_task (SrvCall *call, SrvPlanSet *set, DbrJson value, const char *where)
+{
+  SrvTask *task = srv_plan_set_task (set, srv_call_integer (value, "id", 0));
+  g_autofree char *field = g_strdup_printf ("%s.id", where);
+
+  if (!task)
+    srv_call_problem (call, field, "is not the id of a task of the plan");
+  else if (!srv_rules_may_rewrite ((SrvTaskState) task->state))
+    srv_call_problem (call, field, "names a task that is %s: it can't be rewritten, only cancelled",
+                      srv_task_state_words[task->state]);
+  else
+    return task;
+  return NULL;
+}
+
+/* Updates come before links, so that dependencies may name new titles. */
+static void
+amend_update (SrvCall *call, SrvPlanSet *set, DbrJson array)
+{
+  guint i = 0;
+
+  for (DbrJson value = dbr_json_first (array); dbr_json_exists (value);
+       value = dbr_json_next (value), i++)
+    {
+      g_autofree char *where = g_strdup_printf ("update[%u]", i);
+      srv_task_spec_check_update (call, value, where, TRUE);
+      SrvTask *task = amended_task (call, set, value, where);
+      if (task && !srv_call_is_bad (call) && srv_task_spec_update (call, set, task, value))
+        srv_plan_set_rewritten (call, set, task);
+    }
+}
+
+static void
+amend_link (SrvCall *call, SrvPlanSet *set, DbrJson array)
+{
+  guint i = 0;
+
+  for (DbrJson value = dbr_json_first (array); dbr_json_exists (value);
+       value = dbr_json_next (value), i++)
+    {
+      g_autofree char *where = g_strdup_printf ("update[%u]", i);
+      SrvTask *task = srv_plan_set_task (set, srv_call_integer (value, "id", 0));
+      if (!task || !srv_call_has (value, "depends_on")
+          || !srv_rules_may_rewrite ((SrvTaskState) task->state))
+        continue;
+      g_autofree char *before = g_strdup (task->depends_on);
+      srv_task_spec_link (call, set, task, dbr_json_get (value, "depends_on"), where);
+      if (g_strcmp0 (before, task->depends_on) != 0)
+        srv_plan_set_rewritten (call, set, task);
+    }
+}
+
+static void
+await_new (SrvPlanSet *set, guint from)
+{
+  for (guint i = from; i < set->tasks->len; i++)
+    ((SrvTask *) g_ptr_array_index (set->tasks, i))->awaiting
+        = set->plan->state != SRV_PLAN_AWAITING_APPROVAL;
+}
+
+static void
+amend (SrvCall *call, SrvPlanSet *set, DbrJson body)
+{
+  guint before = set->tasks->len;
+
+  if (srv_call_has (body, "title"))
+    srv_text_set (&set->plan->title, srv_call_text (call, body, "title"));
+  if (srv_call_has (body, "summary"))
+    srv_text_set (&set->plan->summary, srv_call_text (call, body, "summary"));
+  amend_cancel (call, set, dbr_json_get (body, "cancel"));
+  amend_update (call, set, dbr_json_get (body, "update"));
+  add_tasks (call, set, dbr_json_get (body, "add"), "add");
+  amend_link (call, set, dbr_json_get (body, "update"));
+  await_new (set, before);
+  srv_task_spec_check_plan (call, set, "tasks");
+}
+
+SrvReply *
+srv_op_PLAN_AMEND (SrvCall *call)
+{
+  static const SrvMember members[] = {
+    { "title", SRV_MEMBER_TITLE, 0, 0, 0, NULL },
+    { "summary", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL },
+    { "add", SRV_MEMBER_ARRAY, 0, 0, SRV_MAX_TASKS, NULL },
+    { "update", SRV_MEMBER_ARRAY, 0, 0, SRV_MAX_TASKS, NULL },
+    { "cancel", SRV_MEMBER_ARRAY, 0, 0, SRV_MAX_TASKS, NULL },
+  };
+  DbrJson body = call->request->body;
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, call->request->id, &refusal);
+
+  if (!set || (refusal = srv_plan_check_match (call, set->plan, TRUE))
+      || (refusal = srv_plan_check_open (set->plan)))
+    return refusal;
+  srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
+  if (dbr_json_count (body) == 0)
+    srv_call_problem (call, "body", "changes nothing: give title, summary, add, update or cancel");
+  if (!srv_call_is_bad (call))
+    amend (call, set, body);
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  set->plan->version++;
+  srv_call_eventf (call, SRV_EVENT_PLAN_AMENDED, set->plan, 0, "Version %" G_GINT64_FORMAT ".",
+                   set->plan->version);
+  srv_plan_set_judge (call, set);
+  srv_plan_set_settle (call, set);
+  return reply_plan (call, set, 200);
+}
+
+/* ---------------------------------------------------------- approve and reject */
+static SrvReply *
+check_shown (SrvCall *call, const SrvPlanSet *set)
+{
+  gint64 shown = srv_call_integer (call->request->body, "version", 0);
+  const SrvPlan *plan = set->plan;
+
+  if (shown != plan->version)
+    {
+      g_autofree char *detail = g_strdup_printf (
+          "Plan %" G_GINT64_FORMAT " has changed: it is at version %" G_GINT64_FORMAT
+          ", not %" G_GINT64_FORMAT
+          ". Show the user what it is now, and decide about that version.",
+          plan->id, plan->version, shown);
+      return srv_reply_conflict ("plan_changed", detail,
+                                 json_pack ("{s:I, s:s}", "version", (json_int_t) plan->version,
+                                            "state", srv_plan_state_words[plan->state]));
+    }
+  if (srv_plan_set_is_waiting (set))
+    return NULL;
+  g_autofree char *detail
+      = g_strdup_printf ("Plan %" G_GINT64_FORMAT " is %s: nothing of it waits for a decision.",
+                         plan->id, srv_plan_state_words[plan->state]);
+  return srv_reply_conflict ("plan_not_waiting", detail,
+                             json_pack ("{s:I, s:s}", "version", (json_int_t) plan->version,
+                                        "state", srv_plan_state_words[plan->state]));
+}
+
+static json_t *
+reason_list (guint reasons)
+{
+  json_t *list = json_array ();
+
+  for (SrvReason reason = 0; reason < SRV_N_REASONS; reason++)
+    if (reasons >> reason & 1)
+      json_array_append_new (list, json_string (srv_reason_words[reason]));
+  return list;
+}
+
+/* The reasons that reasons[] names; each must be one of the plan's own. */
+static guint
+named_reasons (SrvCall *call, DbrJson array, guint own)
+{
+  guint named = 0, i = 0;
+
+  for (DbrJson value = dbr_json_first (array); dbr_json_exists (value);
+       value = dbr_json_next (value), i++)
+    {
+      g_autofree char *field = g_strdup_printf ("reasons[%u]", i);
+      g_autofree char *word = dbr_json_dup_string (value);
+      gint reason = srv_word_find (srv_reason_words, word);
+      if (reason < 0 || !(own >> reason & 1))
+        srv_call_problem (call, field, "is not a reason why this plan waits");
+      else
+        named |= 1u << reason;
+    }
+  return named;
+}
+
+/* Which reasons to settle for good; a refusal when that is not said clearly. */
+static SrvReply *
+choose_reasons (SrvCall *call, guint own, guint *out_chosen)
+{
+  DbrJson array = dbr_json_get (call->request->body, "reasons");
+  gboolean is_one = own != 0 && (own & (own - 1)) == 0;
+
+  *out_chosen = named_reasons (call, array, own);
+  if (!dbr_json_get_boolean (dbr_json_get (call->request->body, "and_stop_asking")))
+    {
+      if (dbr_json_exists (array))
+        srv_call_problem (call, "reasons", "goes only with and_stop_asking: true");
+      return srv_call_is_bad (call) ? srv_call_refuse (call) : NULL;
+    }
+  if (!dbr_json_exists (array) && (is_one || own == 0))
+    *out_chosen = own;
+  else if (*out_chosen == 0 && !srv_call_is_bad (call))
+    srv_call_problem (
+        call, "reasons",
+        "is needed: the plan waits for several reasons; name those to settle for good");
+  if (!srv_call_is_bad (call))
+    return NULL;
+  SrvReply *refusal = srv_call_refuse (call);
+  json_object_set_new (refusal->body, "code", json_string ("reasons_needed"));
+  json_object_set_new (refusal->body, "reasons", reason_list (own));
+  return refusal;
+}
+
+/* Makes the settings what the person would have made of them; the answer shows from and to. */
+static json_t *
+stop_asking (SrvCall *call, SrvPlanSet *set, guint reasons)
+{
+  json_t *changes = json_array ();
+  gboolean partial = srv_plan_set_is_partial (set);
+
+  for (SrvReason reason = 0; reason < SRV_N_REASONS; reason++)
+    {
+      if (!(reasons >> reason & 1))
+        continue;
+      const char *setting = srv_reason_settings[reason];
+      json_auto_t *before = srv_render_settings (&set->settings);
+      srv_rules_stop_asking (&set->settings, reason, set->values, set->tasks->len, partial);
+      json_auto_t *after = srv_render_settings (&set->settings);
+      json_t *from = json_object_get (before, setting), *to = json_object_get (after, setting);
+      g_autofree char *from_text = json_dumps (from, JSON_COMPACT | JSON_ENCODE_ANY);
+      g_autofree char *to_text = json_dumps (to, JSON_COMPACT | JSON_ENCODE_ANY);
+      g_autofree char *value
+          = json_is_string (from) ? g_strdup (json_string_value (from)) : g_strdup (from_text);
+      g_autofree char *assignment = g_strdup_printf ("%s=%s", setting, value);
+      g_autofree char *quoted = g_shell_quote (assignment);
+      g_autofree char *undo = g_strdup_printf (
+          "drawbridge engine project set %" G_GINT64_FORMAT " %s", set->project->id,
+          strpbrk (assignment, " []\"';*?{}$") ? quoted : assignment);
+      g_autofree char *text = g_strdup_printf ("%s: from %s to %s", setting, from_text, to_text);
+      json_array_append_new (changes, json_pack ("{s:s, s:s, s:O, s:O, s:s}", "reason",
+                                                 srv_reason_words[reason], "setting", setting,
+                                                 "from", from, "to", to, "undo", undo));
+      srv_call_event (call, SRV_EVENT_PROJECT_SET, set->project->id, set->plan->id, 0, 0, text);
+    }
+  srv_project_take_settings (set->project, &set->settings);
+  return changes;
+}
+
+static json_t *
+started_tasks (SrvPlanSet *set, GHashTable *ready_before)
+{
+  json_t *started = json_array ();
+
+  for (guint i = 0; i < set->tasks->len; i++)
+    {
+      const SrvTask *task = g_ptr_array_index (set->tasks, i);
+      if (task->state == SRV_TASK_READY && !g_hash_table_contains (ready_before, task))
+        json_array_append_new (started,
+                               json_pack ("{s:I, s:s, s:o}", "id", (json_int_t) task->id, "title",
+                                          task->title, "branch", srv_render_text (task->branch)));
+    }
+  return started;
+}
+
+SrvReply *
+srv_op_PLAN_APPROVE (SrvCall *call)
+{
+  static const SrvMember members[] = {
+    { "version", SRV_MEMBER_INTEGER, SRV_MEMBER_REQUIRED, 1, G_MAXINT64, NULL },
+    { "and_stop_asking", SRV_MEMBER_BOOLEAN, 0, 0, 0, NULL },
+    { "reasons", SRV_MEMBER_ARRAY, 0, 0, SRV_N_REASONS, NULL },
+  };
+  SrvReply *refusal = NULL;
+  guint chosen = 0;
+  g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, call->request->id, &refusal);
+  g_autoptr (GHashTable) ready_before = g_hash_table_new (NULL, NULL);
+
+  if (!set)
+    return refusal;
+  srv_call_check (call, call->request->body, "", members, G_N_ELEMENTS (members));
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  if ((refusal = check_shown (call, set))
+      || (refusal = choose_reasons (call, srv_plan_set_reasons (set, call->now), &chosen)))
+    return refusal;
+  for (guint i = 0; i < set->tasks->len; i++)
+    if (set->values[i].state == SRV_TASK_READY)
+      g_hash_table_add (ready_before, g_ptr_array_index (set->tasks, i));
+  json_t *changes = stop_asking (call, set, chosen);
+  set->plan->version++;
+  srv_call_eventf (call, SRV_EVENT_PLAN_APPROVED, set->plan, 0, "Version %" G_GINT64_FORMAT ".",
+                   set->plan->version - 1);
+  srv_plan_set_approve (set, call->now);
+  set->project->wake = 1;
+  srv_plan_set_settle (call, set);
+  if (chosen)
+    srv_project_judge_plans (call, set->project->id, set->plan->id);
+  SrvReply *reply = srv_reply_json (
+      200, json_pack ("{s:o, s:o, s:o}", "plan",
+                      srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS), "started",
+                      started_tasks (set, ready_before), "settings_changed", changes));
+  reply->etag = g_strdup_printf ("%" G_GINT64_FORMAT, set->plan->version);
+  return reply;
+}
+
+static void
+cancel_waiting (SrvCall *call, SrvPlanSet *set, const char *why)
+{
+  gboolean partial = srv_plan_set_is_partial (set);
+
+  for (guint i = 0; i < set->tasks->len; i++)
+    {
+      SrvTask *task = g_ptr_array_index (set->tasks, i);
+      if (task->state != SRV_TASK_CANCELLED && (task->awaiting || !partial))
+        srv_plan_set_cancel (call, set, task, why);
+    }
+  if (partial)
+    return;
+  set->plan->state = SRV_PLAN_REJECTED;
+  set->plan->finished = call->now;
+}
+
+SrvReply *
+srv_op_PLAN_REJECT (SrvCall *call)
+{
+  static const SrvMember members[] = {
+    { "version", SRV_MEMBER_INTEGER, SRV_MEMBER_REQUIRED, 1, G_MAXINT64, NULL },
+    { "reason", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL },
+  };
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, call->request->id, &refusal);
+
+  if (!set)
+    return refusal;
+  srv_call_check (call, call->request->body, "", members, G_N_ELEMENTS (members));
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  if ((refusal = check_shown (call, set)))
+    return refusal;
+  const char *reason = srv_call_text (call, call->request->body, "reason");
+  gboolean partial = srv_plan_set_is_partial (set);
+  g_autofree char *text = g_strdup_printf (
+      "%s plan %" G_GINT64_FORMAT " (\"%s\", version %" G_GINT64_FORMAT ")%s%s",
+      partial ? "The user rejected the new and changed tasks of" : "The user rejected",
+      set->plan->id, set->plan->title, set->plan->version, reason && *reason ? ": " : ".",
+      reason && *reason ? reason : "");
+  set->plan->version++;
+  srv_call_event (call, SRV_EVENT_PLAN_REJECTED, set->project->id, set->plan->id, 0, 0,
+                  reason ? reason : "");
+  cancel_waiting (call, set, "The user rejected it.");
+  g_autoptr (SrvMessage) message = srv_message_send (call, set->project, SRV_AUTHOR_ENGINE, text);
+  srv_plan_set_settle (call, set);
+  SrvReply *reply = srv_reply_json (
+      200, json_pack ("{s:o, s:o}", "plan",
+                      srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS), "message",
+                      srv_render_message (message)));
+  reply->etag = g_strdup_printf ("%" G_GINT64_FORMAT, set->plan->version);
+  return reply;
+}
+
+/* ---------------------------------------------------------------------- reads */
+SrvReply *
+srv_op_PLAN_GET (SrvCall *call)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, call->request->id, &refusal);
+
+  return set ? reply_plan (call, set, 200) : refusal;
+}

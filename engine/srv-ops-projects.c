@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-ops-projects: projects and their settings, by the admin.
+ */
+#include "config.h"
+
+#include "srv-render.h"
+
+#include <string.h>
+
+#define MAX_CHECKOUT 4096
+#define MAX_COMMAND (16 * 1024)
+
+static const SrvMember setting_members[] = {
+  { "approval", SRV_MEMBER_WORD, 0, 0, 0, srv_approval_words },
+  { "max_tasks", SRV_MEMBER_INTEGER, 0, 1, SRV_MAX_TASKS, NULL },
+  { "protected_paths", SRV_MEMBER_ARRAY, 0, 0, SRV_MAX_GLOBS, NULL },
+  { "hours", SRV_MEMBER_TITLE, 0, 0, 0, NULL },
+  { "turn_minutes", SRV_MEMBER_INTEGER, 0, 1, 24 * 60, NULL },
+};
+
+/* ------------------------------------------------------------------- settings */
+static void
+check_settings (SrvCall *call, DbrJson settings)
+{
+  if (dbr_json_type (settings) != DBR_JSON_OBJECT)
+    return;
+  srv_call_check (call, settings, "settings", setting_members, G_N_ELEMENTS (setting_members));
+  srv_call_globs (call, dbr_json_get (settings, "protected_paths"), "settings.protected_paths");
+  const char *hours = srv_call_text (call, settings, "hours");
+  g_autofree char *problem = hours ? srv_hours_problem (hours) : NULL;
+  if (problem)
+    srv_call_problem (call, "settings.hours", "%s", problem);
+}
+
+static void
+take_settings (SrvCall *call, SrvProject *project, DbrJson settings)
+{
+  project->approval
+      = srv_call_word (call, settings, "approval", srv_approval_words, (gint) project->approval);
+  project->max_tasks = srv_call_integer (settings, "max_tasks", project->max_tasks);
+  project->turn_minutes = srv_call_integer (settings, "turn_minutes", project->turn_minutes);
+  if (srv_call_has (settings, "hours"))
+    srv_text_set (&project->hours, srv_call_text (call, settings, "hours"));
+  if (srv_call_has (settings, "protected_paths"))
+    {
+      const char *globs = srv_call_globs (call, dbr_json_get (settings, "protected_paths"),
+                                          "settings.protected_paths");
+      srv_text_set (&project->protected_paths, globs ? globs : "[]");
+    }
+}
+
+void
+srv_project_take_settings (SrvProject *project, const SrvSettings *settings)
+{
+  json_auto_t *all = srv_render_settings (settings);
+
+  project->approval = settings->approval;
+  project->max_tasks = settings->max_tasks;
+  project->turn_minutes = settings->turn_minutes;
+  srv_text_set (&project->hours, settings->hours);
+  g_free (project->protected_paths);
+  project->protected_paths = json_dumps (json_object_get (all, "protected_paths"), JSON_COMPACT);
+}
+
+void
+srv_project_judge_plans (SrvCall *call, gint64 project, gint64 except)
+{
+  g_autoptr (GPtrArray) plans = srv_store_find (call->store, SRV_FIND_PROJECT_PLANS_NEEDING,
+                                                project, 0, NULL, SRV_MAX_PAGE);
+
+  for (guint i = plans->len; i > 0; i--)
+    {
+      const SrvPlan *plan = g_ptr_array_index (plans, i - 1);
+      SrvReply *refusal = NULL;
+      g_autoptr (SrvPlanSet) set
+          = plan->id == except ? NULL : srv_plan_set_load (call, plan->id, &refusal);
+      srv_reply_free (refusal);
+      if (!set || !srv_plan_set_is_waiting (set))
+        continue;
+      if (srv_plan_set_reasons (set, call->now) == 0)
+        set->plan->version++;
+      srv_plan_set_judge (call, set);
+      srv_plan_set_settle (call, set);
+    }
+}
+
+/* -------------------------------------------------------------------- members */
+#define PROJECT_MEMBERS \
+  { "name", SRV_MEMBER_NAME, 0, 0, 0, NULL }, \
+      { "checkout", SRV_MEMBER_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL }, \
+      { "foreman_command", SRV_MEMBER_OBJECT, SRV_MEMBER_NULLABLE, 0, 0, NULL }, \
+  { \
+    "settings", SRV_MEMBER_OBJECT, 0, 0, 0, NULL \
+  }
+
+static const SrvMember add_members[] = {
+  { "repo_url", SRV_MEMBER_TEXT, SRV_MEMBER_REQUIRED, 0, 0, NULL },
+  PROJECT_MEMBERS,
+};
+static const SrvMember set_members[] = { PROJECT_MEMBERS };
+
+/* A command is {"preset": name, ...} or {"command": [...]}; what is in it is the runner's to judge. */
+static void
+check_command (SrvCall *call, DbrJson command)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  static const SrvMember members[] = {
+    { "preset", SRV_MEMBER_NAME, 0, 0, 0, NULL },
+    { "command", SRV_MEMBER_ARRAY, 0, 0, 100, NULL },
+    { "environment", SRV_MEMBER_ARRAY, 0, 0, 100, NULL },
+    { "model", SRV_MEMBER_NAME, 0, 0, 0, NULL },
+  };
+  guint i = 0;
+
+  if (dbr_json_type (command) != DBR_JSON_OBJECT)
+    return;
+  srv_call_check (call, command, "foreman_command", members, G_N_ELEMENTS (members));
+  for (DbrJson v = dbr_json_first (dbr_json_get (command, "command")); dbr_json_exists (v);
+       v = dbr_json_next (v), i++)
+    {
+      g_autofree char *field = g_strdup_printf ("foreman_command.command[%u]", i);
+      srv_call_element_text (call, v, field, MAX_CHECKOUT);
+    }
+  i = 0;
+  for (DbrJson v = dbr_json_first (dbr_json_get (command, "environment")); dbr_json_exists (v);
+       v = dbr_json_next (v), i++)
+    {
+      g_autofree char *field = g_strdup_printf ("foreman_command.environment[%u]", i);
+      srv_call_element_text (call, v, field, SRV_MAX_NAME);
+    }
+  if (srv_call_has (command, "preset") == (dbr_json_count (dbr_json_get (command, "command")) > 0))
+    srv_call_problem (call, "foreman_command", "needs either a preset or a command");
+  dbr_json_append (command, text);
+  if (text->len > MAX_COMMAND)
+    srv_call_problem (call, "foreman_command", "is longer than %d bytes", MAX_COMMAND);
+}
+
+static void
+check_members (SrvCall *call, DbrJson body)
+{
+  const char *checkout = srv_call_text (call, body, "checkout");
+
+  if (checkout && (*checkout != '/' || strlen (checkout) > MAX_CHECKOUT))
+    srv_call_problem (call, "checkout", "is not an absolute path of at most %d bytes",
+                      MAX_CHECKOUT);
+  check_command (call, dbr_json_get (body, "foreman_command"));
+  check_settings (call, dbr_json_get (body, "settings"));
+}
+
+static void
+take_members (SrvCall *call, SrvProject *project, DbrJson body)
+{
+  DbrJson command = dbr_json_get (body, "foreman_command");
+
+  if (srv_call_has (body, "name"))
+    srv_text_set (&project->name, srv_call_text (call, body, "name"));
+  if (srv_call_has (body, "checkout"))
+    srv_text_set (&project->checkout, srv_call_text (call, body, "checkout"));
+  if (dbr_json_type (command) == DBR_JSON_OBJECT)
+    {
+      g_autoptr (GString) text = g_string_new (NULL);
+      dbr_json_append (command, text);
+      srv_text_set (&project->command, text->str);
+    }
+  else if (dbr_json_exists (command))
+    srv_text_set (&project->command, NULL);
+  take_settings (call, project, dbr_json_get (body, "settings"));
+}
+
+/* ----------------------------------------------------------------- operations */
+SrvReply *
+srv_op_PROJECT_ADD (SrvCall *call)
+{
+  DbrJson body = call->request->body;
+
+  srv_call_check (call, body, "", add_members, G_N_ELEMENTS (add_members));
+  check_members (call, body);
+  const char *url = srv_call_text (call, body, "repo_url");
+  g_autofree char *canonical = url ? srv_repo_url_canonical (url) : NULL;
+  if (url && !canonical)
+    srv_call_problem (call, "repo_url", "is not a repository URL: like https://host/owner/name");
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  g_autoptr (SrvProject) same
+      = srv_store_find_one (call->store, SRV_FIND_PROJECT_BY_URL, 0, 0, canonical);
+  if (same)
+    {
+      g_autofree char *detail = g_strdup_printf (
+          "%s is project %" G_GINT64_FORMAT " (\"%s\") already.", canonical, same->id, same->name);
+      return srv_reply_conflict ("project_exists", detail,
+                                 json_pack ("{s:I}", "project", (json_int_t) same->id));
+    }
+  g_autoptr (SrvProject) project = SrvProject_new ();
+  project->repo_url = g_strdup (canonical);
+  project->name = g_strdup (strrchr (canonical, '/') + 1);
+  project->approval = SRV_APPROVAL_ALWAYS;
+  project->max_tasks = SRV_DEFAULT_MAX_TASKS;
+  project->protected_paths = g_strdup ("[]");
+  project->hours = g_strdup (SRV_DEFAULT_HOURS);
+  project->turn_minutes = SRV_DEFAULT_TURN_MINUTES;
+  project->created = call->now;
+  take_members (call, project, body);
+  srv_store_add (call->store, project);
+  srv_call_event (call, SRV_EVENT_PROJECT_ADDED, project->id, 0, 0, 0, project->repo_url);
+  SrvReply *reply = srv_reply_json (201, srv_render_project (call, project));
+  reply->location = g_strdup_printf ("/v1/projects/%" G_GINT64_FORMAT, project->id);
+  return reply;
+}
+
+static void
+add_change (
+    SrvCall *call, json_t *changes, gint64 project, const char *name, json_t *from, json_t *to)
+{
+  if (json_equal (from, to))
+    return;
+  g_autofree char *from_text = json_dumps (from, JSON_COMPACT | JSON_ENCODE_ANY);
+  g_autofree char *to_text = json_dumps (to, JSON_COMPACT | JSON_ENCODE_ANY);
+  g_autofree char *text = g_strdup_printf ("%s: from %s to %s", name, from_text, to_text);
+  json_array_append_new (changes,
+                         json_pack ("{s:s, s:O, s:O}", "setting", name, "from", from, "to", to));
+  srv_call_event (call, SRV_EVENT_PROJECT_SET, project, 0, 0, 0, text);
+}
+
+/* Compares two renderings of the project; each difference is an event. */
+static json_t *
+changes_between (SrvCall *call, json_t *before, json_t *after, gint64 project)
+{
+  static const char *const members[] = { "name", "checkout", "foreman_command" };
+  json_t *changes = json_array ();
+  const char *key;
+  json_t *value;
+
+  for (guint i = 0; i < G_N_ELEMENTS (members); i++)
+    add_change (call, changes, project, members[i], json_object_get (before, members[i]),
+                json_object_get (after, members[i]));
+  json_object_foreach (json_object_get (after, "settings"), key, value)
+      add_change (call, changes, project, key,
+                  json_object_get (json_object_get (before, "settings"), key), value);
+  return changes;
+}
+
+SrvReply *
+srv_op_PROJECT_SET (SrvCall *call)
+{
+  DbrJson body = call->request->body;
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvProject) project = srv_call_project (call, &refusal);
+
+  if (!project)
+    return refusal;
+  srv_call_check (call, body, "", set_members, G_N_ELEMENTS (set_members));
+  check_members (call, body);
+  if (dbr_json_count (body) == 0)
+    srv_call_problem (call, "body",
+                      "changes nothing: give name, checkout, foreman_command or settings");
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  json_auto_t *before = srv_render_project (call, project);
+  take_members (call, project, body);
+  srv_store_put (call->store, project);
+  json_auto_t *written = srv_render_project (call, project);
+  json_t *changes = changes_between (call, before, written, project->id);
+  srv_project_judge_plans (call, project->id, 0);
+  g_autoptr (SrvProject) now = srv_store_get (call->store, SRV_RECORD_PROJECT, project->id);
+  json_t *after = now ? srv_render_project (call, now) : json_object ();
+  json_object_set_new (after, "changes", changes);
+  return srv_reply_json (200, after);
+}
+
+SrvReply *
+srv_op_PROJECT_REMOVE (SrvCall *call)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvProject) project = srv_call_project (call, &refusal);
+
+  if (!project)
+    return refusal;
+  srv_call_check (call, call->request->body, "", NULL, 0);
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  if (project->n_live > 0)
+    {
+      g_autofree char *detail = g_strdup_printf ("The project has %" G_GINT64_FORMAT
+                                                 " live plans: reject or cancel them first.",
+                                                 project->n_live);
+      return srv_reply_conflict ("project_busy", detail,
+                                 json_pack ("{s:I}", "live_plans", (json_int_t) project->n_live));
+    }
+  g_autoptr (SrvLease) lease
+      = srv_store_find_one (call->store, SRV_FIND_LEASE_LIVE, project->id, 0, NULL);
+  if (lease)
+    srv_lease_finish (call, project, lease, SRV_EVENT_LEASE_ENDED, FALSE,
+                      "The project was removed.");
+  project->removed = 1;
+  srv_store_put (call->store, project);
+  srv_call_event (call, SRV_EVENT_PROJECT_REMOVED, project->id, 0, 0, 0, project->repo_url);
+  return srv_reply_json (200, srv_render_project (call, project));
+}
+
+SrvReply *
+srv_op_PROJECT_GET (SrvCall *call)
+{
+  SrvReply *refusal = NULL;
+  g_autoptr (SrvProject) project = srv_call_project (call, &refusal);
+
+  return project ? srv_reply_json (200, srv_render_project (call, project)) : refusal;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-ops-status: what runs, what waits for whom and what needs the user, in one snapshot.
+ *
+ * Live things come from partial indexes, finished ones are a count that the project keeps: the cost is that of what is
+ * shown, not of what there was.
+ */
+#include "config.h"
+
+#include "srv-render.h"
+
+#define MAX_PROJECTS 500u
+#define MAX_LIVE 200u
+#define MAX_RUNNING 200u
+#define MAX_WAITING 50u
+#define MAX_NEEDS 50u
+#define RECENT 3u
+
+typedef struct
+{
+  SrvCall *call;
+  gint64 project;   /* 0: all */
+  GHashTable *sets; /* plan id -> SrvPlanSet */
+  gint64 n_live, n_finished, n_needs;
+} Status;
+
+static SrvPlanSet *
+plan_set (Status *self, gint64 id)
+{
+  SrvPlanSet *set = g_hash_table_lookup (self->sets, &id);
+  SrvReply *refusal = NULL;
+
+  if (set)
+    return set;
+  set = srv_plan_set_load (self->call, id, &refusal);
+  srv_reply_free (refusal);
+  if (set)
+    g_hash_table_insert (self->sets, &set->plan->id, set);
+  return set;
+}
+
+static json_t *
+render_project (Status *self, const SrvProject *project)
+{
+  json_t *body = srv_render_project (self->call, project);
+  g_autoptr (SrvReport) report
+      = srv_store_find_one (self->call->store, SRV_FIND_REPORT_LATEST, project->id, 0, NULL);
+
+  json_object_set_new (
+      body, "report",
+      report ? json_pack ("{s:s, s:o}", "text", report->text, "at", srv_render_time (report->at))
+             : json_null ());
+  self->n_live += project->n_live;
+  self->n_finished += project->n_finished;
+  self->n_needs += project->n_needs + project->n_questions;
+  return body;
+}
+
+static json_t *
+render_projects (Status *self)
+{
+  json_t *list = json_array ();
+
+  if (self->project)
+    {
+      g_autoptr (SrvProject) project
+          = srv_store_get (self->call->store, SRV_RECORD_PROJECT, self->project);
+      if (project)
+        json_array_append_new (list, render_project (self, project));
+      return list;
+    }
+  g_autoptr (GPtrArray) found
+      = srv_store_find (self->call->store, SRV_FIND_PROJECTS, 0, 0, NULL, MAX_PROJECTS);
+  for (guint i = 0; i < found->len; i++)
+    json_array_append_new (list, render_project (self, g_ptr_array_index (found, i)));
+  return list;
+}
+
+static json_t *
+render_running (Status *self)
+{
+  g_autoptr (GPtrArray) jobs = srv_store_find (self->call->store, SRV_FIND_JOBS_RUNNING,
+                                               self->project, 0, NULL, MAX_RUNNING);
+  json_t *list = json_array ();
+
+  for (guint i = 0; i < jobs->len; i++)
+    {
+      const SrvJob *job = g_ptr_array_index (jobs, i);
+      SrvPlanSet *set = plan_set (self, job->plan);
+      const SrvTask *task = set ? srv_plan_set_task (set, job->task) : NULL;
+      json_t *body = srv_render_job (job);
+      json_object_set_new (body, "task_title", srv_render_text (task ? task->title : NULL));
+      json_object_set_new (body, "branch", srv_render_text (task ? task->branch : NULL));
+      json_object_set_new (body, "plan_title", srv_render_text (set ? set->plan->title : NULL));
+      json_object_set_new (body, "project_name", srv_render_text (set ? set->project->name : NULL));
+      json_array_append_new (list, body);
+    }
+  return list;
+}
+
+static guint
+append_plans (Status *self, json_t *list, SrvFind what, guint limit)
+{
+  g_autoptr (GPtrArray) plans
+      = srv_store_find (self->call->store, what, self->project, SRV_NO_ID, NULL, limit);
+
+  for (guint i = 0; i < plans->len; i++)
+    {
+      SrvPlanSet *set = plan_set (self, ((SrvPlan *) g_ptr_array_index (plans, i))->id);
+      if (set)
+        json_array_append_new (list, srv_render_plan (self->call, set, SRV_WITH_TASKS));
+    }
+  return plans->len;
+}
+
+/* ------------------------------------------------------------------ needs you */
+static json_t *
+task_list (SrvPlanSet *set, gboolean failed)
+{
+  json_t *list = json_array ();
+
+  for (guint i = 0; i < set->tasks->len; i++)
+    {
+      const SrvTask *task = g_ptr_array_index (set->tasks, i);
+      if (failed ? task->state == SRV_TASK_FAILED : task->awaiting != 0)
+        json_array_append_new (
+            list, json_pack ("{s:I, s:s}", "id", (json_int_t) task->id, "title", task->title));
+    }
+  return list;
+}
+
+static json_t *
+need_of_plan (const char *kind, SrvPlanSet *set)
+{
+  return json_pack ("{s:s, s:I, s:s, s:I, s:I, s:s}", "kind", kind, "project",
+                    (json_int_t) set->project->id, "project_name", set->project->name, "plan",
+                    (json_int_t) set->plan->id, "version", (json_int_t) set->plan->version, "title",
+                    set->plan->title);
+}
+
+static void
+append_needs_of_plan (Status *self, json_t *list, SrvPlanSet *set)
+{
+  if (srv_plan_set_is_waiting (set))
+    {
+      gboolean partial = srv_plan_set_is_partial (set);
+      json_t *need = need_of_plan (partial ? "tasks" : "plan", set);
+      json_object_set_new (need, "waits", srv_render_waits (self->call, set));
+      if (partial)
+        json_object_set_new (need, "awaiting", task_list (set, FALSE));
+      json_array_append_new (list, need);
+    }
+  json_t *failed = task_list (set, TRUE);
+  if (json_array_size (failed) == 0)
+    {
+      json_decref (failed);
+      return;
+    }
+  json_t *need = need_of_plan ("failed", set);
+  json_object_set_new (need, "tasks", failed);
+  json_array_append_new (list, need);
+}
+
+static json_t *
+render_needs (Status *self, gint64 *out_shown)
+{
+  SrvStore *store = self->call->store;
+  SrvFind what = self->project ? SRV_FIND_PROJECT_PLANS_NEEDING : SRV_FIND_PLANS_NEEDING;
+  g_autoptr (GPtrArray) plans = srv_store_find (store, what, self->project, 0, NULL, MAX_NEEDS);
+  g_autoptr (GPtrArray) questions
+      = srv_store_find (store, SRV_FIND_QUESTIONS_OPEN, self->project, 0, NULL, MAX_NEEDS);
+  json_t *list = json_array ();
+
+  for (guint i = plans->len; i > 0; i--)
+    {
+      SrvPlanSet *set = plan_set (self, ((SrvPlan *) g_ptr_array_index (plans, i - 1))->id);
+      if (set)
+        append_needs_of_plan (self, list, set);
+    }
+  for (guint i = questions->len; i > 0; i--)
+    {
+      json_t *need = srv_render_question (g_ptr_array_index (questions, i - 1));
+      json_object_set (need, "question", json_object_get (need, "id"));
+      json_object_set_new (need, "kind", json_string ("question"));
+      json_array_append_new (list, need);
+    }
+  *out_shown = plans->len + questions->len;
+  return list;
+}
+
+/* --------------------------------------------------------------------- status */
+static void
+append_messages (Status *self, json_t *body)
+{
+  g_autoptr (GPtrArray) messages = srv_store_find (self->call->store, SRV_FIND_MESSAGES_OPEN,
+                                                   self->project, SRV_NO_ID, NULL, MAX_WAITING + 1);
+  json_t *list = json_array ();
+
+  for (guint i = MIN (messages->len, MAX_WAITING); i > 0; i--)
+    json_array_append_new (list, srv_render_message (g_ptr_array_index (messages, i - 1)));
+  json_object_set_new (body, "waiting_messages", list);
+  json_object_set_new (body, "waiting_messages_more", json_boolean (messages->len > MAX_WAITING));
+}
+
+SrvReply *
+srv_op_STATUS (SrvCall *call)
+{
+  static const char *const known[] = { "project", "repo_url", "all", NULL };
+  Status self = { .call = call };
+  SrvReply *refusal = NULL;
+  gint64 shown_needs = 0;
+
+  srv_call_query_known (call, known);
+  gboolean all = srv_call_query_flag (call, "all");
+  if (srv_call_is_bad (call))
+    return srv_call_refuse (call);
+  self.project = srv_call_project_filter (call, &refusal);
+  if (refusal)
+    return refusal;
+  self.sets = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL,
+                                     (GDestroyNotify) srv_plan_set_free);
+  json_t *projects = render_projects (&self);
+  json_t *running = render_running (&self);
+  json_t *plans = json_array ();
+  guint live = append_plans (
+      &self, plans, self.project ? SRV_FIND_PROJECT_PLANS_LIVE : SRV_FIND_PLANS_LIVE, MAX_LIVE);
+  guint finished = append_plans (
+      &self, plans, self.project ? SRV_FIND_PROJECT_PLANS_FINISHED : SRV_FIND_PLANS_FINISHED,
+      all ? SRV_MAX_PAGE : RECENT);
+  json_t *needs = render_needs (&self, &shown_needs);
+  g_autoptr (SrvEvent) newest
+      = srv_store_find_one (call->store, SRV_FIND_EVENTS_BEFORE, 0, SRV_NO_ID, NULL);
+  json_t *body = json_pack (
+      "{s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "at", srv_render_time (call->now), "seq",
+      (json_int_t) (newest ? newest->id : 0), "projects", projects, "running", running, "plans",
+      plans, "live_more", (json_int_t) MAX (self.n_live - live, 0), "finished_more",
+      (json_int_t) MAX (self.n_finished - finished, 0), "needs_you", needs, "needs_you_more",
+      (json_int_t) MAX (self.n_needs - shown_needs, 0));
+  append_messages (&self, body);
+  g_hash_table_unref (self.sets);
+  return srv_reply_json (200, body);
+}

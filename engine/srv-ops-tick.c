@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-ops-tick: what time does: leases run out, silent jobs are lost, hours open.
+ */
+#include "config.h"
+
+#include "srv-render.h"
+
+#define AT_ONCE 500u /* things of one kind in one tick; the next one takes the rest */
+#define KEEP_REPLAYS_US (24 * G_TIME_SPAN_HOUR)
+
+static void
+expire_leases (SrvCall *call)
+{
+  g_autoptr (GPtrArray) leases
+      = srv_store_find (call->store, SRV_FIND_LEASES_LIVE, 0, 0, NULL, AT_ONCE);
+
+  for (guint i = 0; i < leases->len; i++)
+    {
+      SrvLease *lease = g_ptr_array_index (leases, i);
+      g_autoptr (SrvProject) project = NULL;
+      if (!srv_rules_lease_is_over (lease->expires, lease->ended, call->now))
+        break;
+      project = srv_store_get (call->store, SRV_RECORD_PROJECT, lease->project);
+      if (!project)
+        continue;
+      srv_lease_finish (call, project, lease, SRV_EVENT_LEASE_EXPIRED, TRUE, lease->holder);
+      srv_store_put (call->store, project);
+    }
+}
+
+static void
+lose_jobs (SrvCall *call)
+{
+  gint64 silent_since = call->now - srv_rules_lost_at (0);
+  g_autoptr (GPtrArray) jobs
+      = srv_store_find (call->store, SRV_FIND_JOBS_SILENT, silent_since, 0, NULL, AT_ONCE);
+
+  for (guint i = 0; i < jobs->len; i++)
+    srv_job_lose (call, g_ptr_array_index (jobs, i));
+}
+
+static void
+open_windows (SrvCall *call)
+{
+  g_autoptr (GPtrArray) plans
+      = srv_store_find (call->store, SRV_FIND_PLANS_BY_CLOCK, 0, 0, NULL, AT_ONCE);
+
+  for (guint i = 0; i < plans->len; i++)
+    {
+      SrvReply *refusal = NULL;
+      const SrvPlan *plan = g_ptr_array_index (plans, i);
+      g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, plan->id, &refusal);
+      srv_reply_free (refusal);
+      if (!set || srv_plan_set_reasons (set, call->now) != 0)
+        continue;
+      set->plan->version++;
+      srv_plan_set_judge (call, set);
+      srv_plan_set_settle (call, set);
+    }
+}
+
+SrvReply *
+srv_op_tick (SrvCall *call)
+{
+  expire_leases (call);
+  lose_jobs (call);
+  open_windows (call);
+  srv_store_forget_replays (call->store, call->now - KEEP_REPLAYS_US);
+  return srv_reply_json (200, NULL);
+}

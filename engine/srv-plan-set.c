@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-plan-set: every change of a plan ends in settle, so that readiness, states, counts and what needs the user are
+ * derived in one place and can't drift apart.
+ */
+#include "config.h"
+
+#include "srv-plan-set.h"
+
+#include <string.h>
+
+/* ----------------------------------------------------------- parts of records */
+char **
+srv_globs_parse (const char *json)
+{
+  json_auto_t *list = json ? json_loads (json, 0, NULL) : NULL;
+  gsize n = json_array_size (list);
+
+  if (n == 0)
+    return NULL;
+  char **globs = g_new0 (char *, n + 1);
+  for (gsize i = 0; i < n; i++)
+    globs[i] = g_strdup (json_string_value (json_array_get (list, i)));
+  return globs;
+}
+
+GArray *
+srv_ids_parse (const char *text)
+{
+  GArray *ids = g_array_new (FALSE, FALSE, sizeof (gint64));
+
+  while (text && *text)
+    {
+      char *end = NULL;
+      gint64 id = g_ascii_strtoll (text, &end, 10);
+      if (end == text)
+        break;
+      g_array_append_val (ids, id);
+      text = *end == ',' ? end + 1 : end;
+    }
+  return ids;
+}
+
+char *
+srv_ids_text (const GArray *ids)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < ids->len; i++)
+    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i ? "," : "",
+                            g_array_index (ids, gint64, i));
+  return g_string_free (text, ids->len == 0);
+}
+
+void
+srv_settings_of (const SrvProject *project, SrvSettings *out)
+{
+  *out = (SrvSettings){ .approval = project->approval,
+                        .max_tasks = project->max_tasks,
+                        .protected_paths = srv_globs_parse (project->protected_paths),
+                        .hours = g_strdup (project->hours),
+                        .turn_minutes = project->turn_minutes };
+}
+
+/* ------------------------------------------------------------ loading, values */
+static gboolean
+is_live (const SrvPlan *plan)
+{
+  return plan->state == SRV_PLAN_AWAITING_APPROVAL || plan->state == SRV_PLAN_ACTIVE;
+}
+
+SrvPlanSet *
+srv_plan_set_new (SrvCall *call, SrvPlan *plan, SrvProject *project)
+{
+  SrvPlanSet *self = g_new0 (SrvPlanSet, 1);
+
+  self->plan = plan;
+  self->project = project;
+  self->is_new = plan->id == 0;
+  self->changed = g_hash_table_new (NULL, NULL);
+  self->added = g_hash_table_new (NULL, NULL);
+  if (self->is_new)
+    {
+      plan->id = srv_store_next_id (call->store);
+      self->tasks = g_ptr_array_new_with_free_func (srv_record_free);
+    }
+  else
+    {
+      self->tasks
+          = srv_store_find (call->store, SRV_FIND_TASKS_OF_PLAN, plan->id, 0, NULL, SRV_MAX_TASKS);
+      self->was_live = is_live (plan);
+      self->was_finished = !self->was_live;
+      self->was_needing = plan->needs != 0;
+    }
+  srv_settings_of (project, &self->settings);
+  srv_plan_set_refresh (self);
+  return self;
+}
+
+SrvPlanSet *
+srv_plan_set_load (SrvCall *call, gint64 id, SrvReply **out_refusal)
+{
+  SrvPlan *plan = srv_call_get (call, SRV_RECORD_PLAN, id, out_refusal);
+  SrvProject *project
+      = plan ? srv_store_get (call->store, SRV_RECORD_PROJECT, plan->project) : NULL;
+
+  if (plan && project)
+    return srv_plan_set_new (call, plan, project);
+  if (plan)
+    *out_refusal = srv_reply_missing ("project", plan->project);
+  srv_record_free (plan);
+  return NULL;
+}
+
+static void
+clear_values (SrvPlanSet *self, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      g_free (self->values[i].depends_on);
+      g_strfreev (self->values[i].paths);
+    }
+  g_clear_pointer (&self->values, g_free);
+}
+
+/* The values end with one of id 0, so that they know their own number. */
+static guint
+count_values (const SrvPlanSet *self)
+{
+  guint n = 0;
+
+  while (self->values && self->values[n].id != 0)
+    n++;
+  return n;
+}
+
+void
+srv_plan_set_refresh (SrvPlanSet *self)
+{
+  clear_values (self, count_values (self));
+  self->values = g_new0 (SrvTaskValue, self->tasks->len + 1);
+  for (guint i = 0; i < self->tasks->len; i++)
+    {
+      const SrvTask *task = g_ptr_array_index (self->tasks, i);
+      GArray *ids = srv_ids_parse (task->depends_on);
+      self->values[i] = (SrvTaskValue){ .id = task->id,
+                                        .state = (SrvTaskState) task->state,
+                                        .awaiting = task->awaiting != 0,
+                                        .n_depends_on = ids->len,
+                                        .paths = srv_globs_parse (task->paths) };
+      self->values[i].depends_on = (gint64 *) (gpointer) g_array_free (ids, FALSE);
+    }
+}
+
+void
+srv_plan_set_free (SrvPlanSet *self)
+{
+  clear_values (self, count_values (self));
+  g_ptr_array_unref (self->tasks);
+  g_hash_table_unref (self->changed);
+  g_hash_table_unref (self->added);
+  srv_settings_clear (&self->settings);
+  srv_record_free (self->plan);
+  srv_record_free (self->project);
+  g_free (self);
+}
+
+SrvTask *
+srv_plan_set_task (const SrvPlanSet *self, gint64 id)
+{
+  for (guint i = 0; i < self->tasks->len; i++)
+    if (((SrvTask *) g_ptr_array_index (self->tasks, i))->id == id)
+      return g_ptr_array_index (self->tasks, i);
+  return NULL;
+}
+
+guint
+srv_plan_set_index (const SrvPlanSet *self, const SrvTask *task)
+{
+  guint at = 0;
+
+  g_ptr_array_find (self->tasks, task, &at);
+  return at;
+}
+
+SrvTask *
+srv_plan_set_add (SrvCall *call, SrvPlanSet *self)
+{
+  SrvTask *task = SrvTask_new ();
+
+  task->id = srv_store_next_id (call->store);
+  task->plan = self->plan->id;
+  task->project = self->plan->project;
+  task->created = task->updated = call->now;
+  g_ptr_array_add (self->tasks, task);
+  g_hash_table_add (self->added, task);
+  return task;
+}
+
+void
+srv_plan_set_change (SrvPlanSet *self, SrvTask *task, gint64 now)
+{
+  task->updated = now;
+  g_hash_table_add (self->changed, task);
+}
+
+/* -------------------------------------------------------------------- waiting */
+static gboolean
+has_awaiting (const SrvPlanSet *self)
+{
+  for (guint i = 0; i < self->tasks->len; i++)
+    if (((const SrvTask *) g_ptr_array_index (self->tasks, i))->awaiting)
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+srv_plan_set_is_partial (const SrvPlanSet *self)
+{
+  return (self->plan->state == SRV_PLAN_ACTIVE || self->plan->state == SRV_PLAN_FAILED)
+         && has_awaiting (self);
+}
+
+gboolean
+srv_plan_set_is_waiting (const SrvPlanSet *self)
+{
+  return self->plan->state == SRV_PLAN_AWAITING_APPROVAL || srv_plan_set_is_partial (self);
+}
+
+guint
+srv_plan_set_reasons (SrvPlanSet *self, gint64 now)
+{
+  if (!srv_plan_set_is_waiting (self))
+    return 0;
+  return srv_rules_reasons (&self->settings, self->values, self->tasks->len,
+                            srv_plan_set_is_partial (self), now);
+}
+
+void
+srv_plan_set_approve (SrvPlanSet *self, gint64 now)
+{
+  for (guint i = 0; i < self->tasks->len; i++)
+    {
+      SrvTask *task = g_ptr_array_index (self->tasks, i);
+      if (!task->awaiting)
+        continue;
+      task->awaiting = 0;
+      srv_plan_set_change (self, task, now);
+    }
+  if (self->plan->state == SRV_PLAN_AWAITING_APPROVAL)
+    self->plan->state = SRV_PLAN_ACTIVE;
+}
+
+void
+srv_plan_set_judge (SrvCall *call, SrvPlanSet *self)
+{
+  srv_plan_set_refresh (self);
+  if (!srv_plan_set_is_waiting (self) || srv_plan_set_reasons (self, call->now) != 0)
+    return;
+  if (self->plan->state == SRV_PLAN_AWAITING_APPROVAL)
+    srv_call_eventf (call, SRV_EVENT_PLAN_ACTIVE, self->plan, 0,
+                     "The plan starts: nothing in the project's settings holds it.");
+  srv_plan_set_approve (self, call->now);
+}
+
+void
+srv_plan_set_rewritten (SrvCall *call, SrvPlanSet *self, SrvTask *task)
+{
+  if (task->state == SRV_TASK_READY)
+    task->state = SRV_TASK_PLANNED;
+  if (self->plan->state != SRV_PLAN_AWAITING_APPROVAL)
+    task->awaiting = 1;
+  srv_plan_set_change (self, task, call->now);
+}
+
+/* ----------------------------------------------------------------- cancelling */
+static void
+stop_job (SrvCall *call, SrvTask *task)
+{
+  g_autoptr (SrvJob) job
+      = task->job ? srv_store_get (call->store, SRV_RECORD_JOB, task->job) : NULL;
+
+  task->job = 0;
+  if (!job || job->state != SRV_JOB_RUNNING)
+    return;
+  job->state = SRV_JOB_FAILED;
+  job->finished = call->now;
+  srv_store_put (call->store, job);
+  srv_call_event (call, SRV_EVENT_JOB_STOPPED, task->project, task->plan, task->id, job->id,
+                  "Its task was cancelled.");
+}
+
+static void
+drop_dependency (SrvPlanSet *self, SrvTask *task, gint64 id, gint64 now)
+{
+  g_autoptr (GArray) ids = srv_ids_parse (task->depends_on);
+
+  for (guint i = 0; i < ids->len; i++)
+    if (g_array_index (ids, gint64, i) == id)
+      {
+        g_array_remove_index (ids, i);
+        g_free (task->depends_on);
+        task->depends_on = srv_ids_text (ids);
+        srv_plan_set_change (self, task, now);
+        return;
+      }
+}
+
+void
+srv_plan_set_cancel (SrvCall *call, SrvPlanSet *self, SrvTask *task, const char *why)
+{
+  stop_job (call, task);
+  task->state = SRV_TASK_CANCELLED;
+  task->awaiting = 0;
+  srv_plan_set_change (self, task, call->now);
+  for (guint i = 0; i < self->tasks->len; i++)
+    {
+      SrvTask *other = g_ptr_array_index (self->tasks, i);
+      if (other->state != SRV_TASK_CANCELLED)
+        drop_dependency (self, other, task->id, call->now);
+    }
+  srv_call_event (call, SRV_EVENT_TASK_CANCELLED, task->project, task->plan, task->id, 0, why);
+}
+
+/* ------------------------------------------------------------------- settling */
+static void
+settle_tasks (SrvCall *call, SrvPlanSet *self, gboolean is_approved)
+{
+  for (guint i = 0; i < self->tasks->len; i++)
+    {
+      SrvTask *task = g_ptr_array_index (self->tasks, i);
+      if (task->state != SRV_TASK_PLANNED && task->state != SRV_TASK_READY)
+        continue;
+      SrvTaskState now_is = srv_rules_readiness (self->values, self->tasks->len, i, is_approved);
+      if (now_is == (SrvTaskState) task->state)
+        continue;
+      task->state = now_is;
+      self->values[i].state = now_is;
+      srv_plan_set_change (self, task, call->now);
+      if (now_is == SRV_TASK_READY)
+        srv_call_event (call, SRV_EVENT_TASK_READY, task->project, task->plan, task->id, 0,
+                        task->title);
+    }
+}
+
+static void
+say_plan_state (SrvCall *call, SrvPlanSet *self)
+{
+  SrvPlan *plan = self->plan;
+  gboolean is_over = !is_live (plan);
+
+  plan->finished = is_over ? call->now : 0;
+  if (plan->state == SRV_PLAN_DONE || plan->state == SRV_PLAN_FAILED)
+    self->project->wake = 1;
+  if (plan->state == SRV_PLAN_DONE)
+    srv_call_eventf (call, SRV_EVENT_PLAN_DONE, plan, 0, "All tasks of the plan are done.");
+  else if (plan->state == SRV_PLAN_FAILED)
+    srv_call_eventf (call, SRV_EVENT_PLAN_FAILED, plan, 0,
+                     "Nothing of the plan can go on: a task failed.");
+  else if (plan->state == SRV_PLAN_CANCELLED)
+    srv_call_eventf (call, SRV_EVENT_PLAN_CANCELLED, plan, 0,
+                     "All tasks of the plan are cancelled.");
+  else if (plan->state == SRV_PLAN_ACTIVE && self->was_finished)
+    srv_call_eventf (call, SRV_EVENT_PLAN_ACTIVE, plan, 0, "The plan is at work again.");
+}
+
+static void
+settle_plan (SrvCall *call, SrvPlanSet *self, gboolean is_approved)
+{
+  SrvPlan *plan = self->plan;
+  SrvPlanState before = (SrvPlanState) plan->state;
+  guint failed = 0;
+
+  if (is_approved)
+    plan->state = srv_rules_plan_state (self->values, self->tasks->len);
+  else if (plan->state == SRV_PLAN_AWAITING_APPROVAL
+           && srv_rules_task_count (self->values, self->tasks->len) == 0)
+    plan->state = SRV_PLAN_CANCELLED;
+  if (plan->state != before)
+    say_plan_state (call, self);
+  for (guint i = 0; i < self->tasks->len; i++)
+    failed += self->values[i].state == SRV_TASK_FAILED;
+  gboolean is_open = is_live (plan) || plan->state == SRV_PLAN_FAILED;
+  plan->needs = is_open && (srv_plan_set_is_waiting (self) || failed > 0);
+  plan->by_clock = srv_plan_set_reasons (self, call->now) == 1u << SRV_REASON_OUTSIDE_HOURS;
+  plan->updated = call->now;
+}
+
+static void
+count_in_project (SrvPlanSet *self)
+{
+  gboolean live = is_live (self->plan), needing = self->plan->needs != 0;
+
+  self->project->n_live += (gint) live - (gint) self->was_live;
+  self->project->n_finished += (gint) !live - (gint) self->was_finished;
+  self->project->n_needs += (gint) needing - (gint) self->was_needing;
+  self->was_live = live;
+  self->was_finished = !live;
+  self->was_needing = needing;
+}
+
+void
+srv_plan_set_settle (SrvCall *call, SrvPlanSet *self)
+{
+  SrvPlanState state = (SrvPlanState) self->plan->state;
+  gboolean is_approved
+      = state == SRV_PLAN_ACTIVE || state == SRV_PLAN_FAILED || state == SRV_PLAN_DONE;
+
+  srv_plan_set_refresh (self);
+  settle_tasks (call, self, is_approved);
+  settle_plan (call, self, is_approved);
+  count_in_project (self);
+  if (self->is_new)
+    srv_store_add (call->store, self->plan);
+  else
+    srv_store_put (call->store, self->plan);
+  self->is_new = FALSE;
+  for (guint i = 0; i < self->tasks->len; i++)
+    {
+      SrvTask *task = g_ptr_array_index (self->tasks, i);
+      if (g_hash_table_remove (self->added, task))
+        srv_store_add (call->store, task);
+      else if (g_hash_table_contains (self->changed, task))
+        srv_store_put (call->store, task);
+    }
+  g_hash_table_remove_all (self->changed);
+  srv_store_put (call->store, self->project);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-plan-set: a plan with its project and tasks in memory, changed by an operation, judged and settled, written at once.
+ */
+#pragma once
+
+#include "srv-call.h"
+
+G_BEGIN_DECLS
+
+typedef struct
+{
+  SrvPlan *plan;
+  SrvProject *project;
+  GPtrArray *tasks;     /* SrvTask, oldest first */
+  SrvTaskValue *values; /* the same tasks as the rules see them; after srv_plan_set_refresh() */
+  SrvSettings settings; /* the project's */
+  GHashTable *changed;  /* tasks to be written */
+  GHashTable *added;    /* tasks that the store does not have yet */
+  gboolean is_new;      /* nor has it the plan */
+  gboolean was_live, was_finished, was_needing;
+} SrvPlanSet;
+
+/* NULL and a refusal (404, 403). */
+SrvPlanSet *
+srv_plan_set_load (SrvCall *call, gint64 plan, SrvReply **out_refusal);
+/* With records that are at hand; takes them. */
+SrvPlanSet *
+srv_plan_set_new (SrvCall *call, SrvPlan *plan, SrvProject *project);
+void
+srv_plan_set_free (SrvPlanSet *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvPlanSet, srv_plan_set_free)
+
+SrvTask *
+srv_plan_set_task (const SrvPlanSet *self, gint64 id); /* nullable */
+guint
+srv_plan_set_index (const SrvPlanSet *self, const SrvTask *task);
+/* A new, empty task with its id; written by settle. */
+SrvTask *
+srv_plan_set_add (SrvCall *call, SrvPlanSet *self);
+void
+srv_plan_set_change (SrvPlanSet *self, SrvTask *task, gint64 now);
+void
+srv_plan_set_refresh (SrvPlanSet *self);
+/* Why it waits now (bits of SrvReason); 0 when it does not wait. */
+guint
+srv_plan_set_reasons (SrvPlanSet *self, gint64 now);
+/* Is it the awaiting tasks of a plan at work that wait? */
+gboolean
+srv_plan_set_is_partial (const SrvPlanSet *self);
+gboolean
+srv_plan_set_is_waiting (const SrvPlanSet *self);
+/* Lets go what no reason holds any more. */
+void
+srv_plan_set_judge (SrvCall *call, SrvPlanSet *self);
+/* Approves what waits. */
+void
+srv_plan_set_approve (SrvPlanSet *self, gint64 now);
+/* Cancels one task: stops its job, takes it out of what others depend on. */
+void
+srv_plan_set_cancel (SrvCall *call, SrvPlanSet *self, SrvTask *task, const char *why);
+/* Derives readiness and the plan's state, keeps the project's counts, and writes all that changed. */
+void
+srv_plan_set_settle (SrvCall *call, SrvPlanSet *self);
+
+/* ---- parts of records */
+void
+srv_settings_of (const SrvProject *project, SrvSettings *out);
+char **
+srv_globs_parse (const char *json); /* (transfer full) (nullable) */
+GArray *
+srv_ids_parse (const char *text); /* "3,5" (transfer full) */
+char *
+srv_ids_text (const GArray *ids); /* NULL when empty */
+
+void
+srv_project_take_settings (SrvProject *project, const SrvSettings *settings);
+/* Lets go whatever its settings no longer hold in its plans, but for one. */
+void
+srv_project_judge_plans (SrvCall *call, gint64 project, gint64 except);
+/* NULL: may be changed; else 409 plan_over. */
+SrvReply *
+srv_plan_check_open (const SrvPlan *plan);
+/* NULL: If-Match fits or, unless @needed, is not there; else 412 or 428. */
+SrvReply *
+srv_plan_check_match (SrvCall *call, const SrvPlan *plan, gboolean needed);
+/* A task was rewritten: it is judged anew. */
+void
+srv_plan_set_rewritten (SrvCall *call, SrvPlanSet *self, SrvTask *task);
+
+/* ---- things that several operations do (srv-ops-messages.c, srv-ops-leases.c) */
+/* Adds a message and counts it in @project, which the caller writes. (transfer full) */
+SrvMessage *
+srv_message_send (SrvCall *call, SrvProject *project, SrvAuthor author, const char *text);
+/* The lease that holds the project now; NULL: none. Does not look at expired ones. */
+SrvLease *
+srv_lease_current (SrvCall *call, gint64 project);
+/* Ends it: its token dies, what it left unanswered waits again when @returns. The caller writes @project. */
+void
+srv_lease_finish (SrvCall *call,
+                  SrvProject *project,
+                  SrvLease *lease,
+                  SrvEventKind how,
+                  gboolean returns,
+                  const char *text);
+void
+srv_job_lose (SrvCall *call, SrvJob *job);
+/* (transfer full): 43 characters; *out_hash is what is stored. */
+char *
+srv_secret_new (char **out_hash);
+char *
+srv_secret_hash (const char *secret);
+
+/* Every second: leases, lost jobs, hours. */
+SrvReply *
+srv_op_tick (SrvCall *call);
+
+#define SRV_OPERATION_FUNCTION(name, method, path, kind, roles) \
+  SrvReply *srv_op_##name (SrvCall *call);
+SRV_OPERATIONS (SRV_OPERATION_FUNCTION)
+#undef SRV_OPERATION_FUNCTION
+
+G_END_DECLS

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-render: records as the JSON of the API. Members are always there; what is not known is null.
+ */
+#include "config.h"
+
+#include "srv-render.h"
+
+#include <time.h>
+
+#define I(value) ((json_int_t) (value))
+
+json_t *
+srv_render_time (gint64 us)
+{
+  time_t seconds = (time_t) (us / G_USEC_PER_SEC);
+  struct tm parts;
+  char text[64], whole[96];
+
+  if (us <= 0 || !gmtime_r (&seconds, &parts)
+      || strftime (text, sizeof (text), "%Y-%m-%dT%H:%M:%S", &parts) == 0)
+    return json_null ();
+  g_snprintf (whole, sizeof (whole), "%s.%06dZ", text, (int) (us % G_USEC_PER_SEC));
+  return json_string (whole);
+}
+
+json_t *
+srv_render_text (const char *text)
+{
+  return text ? json_string (text) : json_null ();
+}
+
+json_t *
+srv_render_id (gint64 id)
+{
+  return id ? json_integer (id) : json_null ();
+}
+
+json_t *
+srv_render_who (gint64 role, const char *name)
+{
+  return json_pack ("{s:s, s:o}", "role", srv_role_word (role), "name", srv_render_text (name));
+}
+
+static json_t *
+list_or_empty (const char *json)
+{
+  json_t *list = json ? json_loads (json, JSON_DECODE_ANY, NULL) : NULL;
+
+  return list ? list : json_array ();
+}
+
+static json_t *
+render_strv (char **list)
+{
+  json_t *array = json_array ();
+
+  for (guint i = 0; list && list[i]; i++)
+    json_array_append_new (array, json_string (list[i]));
+  return array;
+}
+
+json_t *
+srv_render_settings (const SrvSettings *settings)
+{
+  return json_pack ("{s:s, s:I, s:o, s:s, s:I}", "approval", srv_approval_words[settings->approval],
+                    "max_tasks", I (settings->max_tasks), "protected_paths",
+                    render_strv (settings->protected_paths), "hours", settings->hours,
+                    "turn_minutes", I (settings->turn_minutes));
+}
+
+/* Holds have the same members in all three records. */
+#define RENDER_HOLD(record) \
+  ((record)->held \
+       ? json_pack ("{s:o, s:o, s:o}", "reason", srv_render_text ((record)->hold_reason), "by", \
+                    srv_render_who ((record)->hold_role, (record)->hold_name), "since", \
+                    srv_render_time ((record)->hold_at)) \
+       : json_null ())
+
+json_t *
+srv_render_lease (const SrvLease *lease)
+{
+  return json_pack ("{s:I, s:I, s:s, s:s, s:o, s:o}", "id", I (lease->id), "project",
+                    I (lease->project), "kind", srv_lease_kind_words[lease->kind_of], "holder",
+                    lease->holder, "expires", srv_render_time (lease->expires), "ended",
+                    srv_render_time (lease->ended));
+}
+
+json_t *
+srv_render_project (SrvCall *call, const SrvProject *project)
+{
+  g_auto (SrvSettings) settings = { 0 };
+  g_autoptr (SrvLease) lease = srv_lease_current (call, project->id);
+  SrvForemanState foreman = srv_rules_foreman_state (project->command != NULL, lease != NULL,
+                                                     lease ? (SrvLeaseKind) lease->kind_of : 0);
+
+  srv_settings_of (project, &settings);
+  json_t *body
+      = json_pack ("{s:I, s:s, s:s, s:o, s:s}", "id", I (project->id), "name", project->name,
+                   "repo_url", project->repo_url, "checkout", srv_render_text (project->checkout),
+                   "foreman", srv_foreman_state_words[foreman]);
+  json_object_set_new (body, "foreman_command",
+                       project->command ? json_loads (project->command, 0, NULL) : json_null ());
+  json_object_set_new (body, "settings", srv_render_settings (&settings));
+  json_object_set_new (body, "hold", RENDER_HOLD (project));
+  json_object_set_new (body, "lease", lease ? srv_render_lease (lease) : json_null ());
+  json_object_set_new (body, "live_plans", json_integer (project->n_live));
+  json_object_set_new (body, "needs_user", json_integer (project->n_needs + project->n_questions));
+  json_object_set_new (body, "waiting_messages", json_integer (project->n_waiting));
+  json_object_set_new (body, "removed", json_boolean (project->removed));
+  json_object_set_new (body, "created", srv_render_time (project->created));
+  return body;
+}
+
+/* ---------------------------------------------------------------------- plans */
+static json_t *
+setting_value (const SrvSettings *settings, SrvReason reason)
+{
+  json_auto_t *all = srv_render_settings (settings);
+
+  return json_incref (json_object_get (all, srv_reason_settings[reason]));
+}
+
+static char *
+reason_text (SrvPlanSet *set, SrvReason reason, gboolean partial)
+{
+  g_autofree char **touched = NULL;
+  g_autofree char *globs = NULL;
+
+  switch (reason)
+    {
+    case SRV_REASON_APPROVAL_REQUIRED:
+      return g_strdup (partial ? "Every change of a plan needs the user's approval in this project."
+                               : "Every plan needs the user's approval in this project.");
+    case SRV_REASON_TOO_MANY_TASKS:
+      return g_strdup_printf (
+          "The plan has %u tasks; without approval at most %" G_GINT64_FORMAT " may start.",
+          srv_rules_task_count (set->values, set->tasks->len), set->settings.max_tasks);
+    case SRV_REASON_PROTECTED_PATH:
+      touched = srv_rules_touched (&set->settings, set->values, set->tasks->len, partial);
+      globs = g_strjoinv (", ", touched);
+      return g_strdup_printf ("The plan may touch protected paths: %s.", globs);
+    case SRV_REASON_OUTSIDE_HOURS:
+      return g_strdup_printf ("It is outside the hours in which plans start by themselves: %s.",
+                              set->settings.hours);
+    case SRV_N_REASONS:
+      break;
+    }
+  return g_strdup ("");
+}
+
+json_t *
+srv_render_waits (SrvCall *call, SrvPlanSet *set)
+{
+  guint reasons = srv_plan_set_reasons (set, call->now);
+  gboolean partial = srv_plan_set_is_partial (set);
+  json_t *waits = json_array ();
+
+  for (SrvReason reason = 0; reason < SRV_N_REASONS; reason++)
+    {
+      if (!(reasons >> reason & 1))
+        continue;
+      g_auto (SrvSettings) after = { 0 };
+      srv_settings_of (set->project, &after);
+      srv_rules_stop_asking (&after, reason, set->values, set->tasks->len, partial);
+      g_autofree char *text = reason_text (set, reason, partial);
+      json_array_append_new (waits, json_pack ("{s:s, s:s, s:o, s:o, s:s}", "reason",
+                                               srv_reason_words[reason], "setting",
+                                               srv_reason_settings[reason], "from",
+                                               setting_value (&set->settings, reason), "to",
+                                               setting_value (&after, reason), "text", text));
+    }
+  return waits;
+}
+
+static void
+append_hold (json_t *holds, const char *on, gint64 id, json_t *hold)
+{
+  if (json_is_object (hold))
+    {
+      json_object_set_new (hold, "on", json_string (on));
+      json_object_set_new (hold, "id", json_integer (id));
+      json_array_append (holds, hold);
+    }
+  json_decref (hold);
+}
+
+static json_t *
+render_holds (SrvPlanSet *set)
+{
+  json_t *holds = json_array ();
+
+  append_hold (holds, "project", set->project->id, RENDER_HOLD (set->project));
+  append_hold (holds, "plan", set->plan->id, RENDER_HOLD (set->plan));
+  for (guint i = 0; i < set->tasks->len; i++)
+    {
+      const SrvTask *task = g_ptr_array_index (set->tasks, i);
+      append_hold (holds, "task", task->id, RENDER_HOLD (task));
+    }
+  return holds;
+}
+
+json_t *
+srv_render_task (SrvPlanSet *set, guint i, const char *brief)
+{
+  const SrvTask *task = g_ptr_array_index (set->tasks, i);
+  const SrvTaskValue *value = &set->values[i];
+  g_autoptr (GArray) blocked = g_array_new (FALSE, FALSE, sizeof (gint64));
+  json_t *depends_on = json_array (), *blocked_by = json_array ();
+
+  for (guint d = 0; d < value->n_depends_on; d++)
+    json_array_append_new (depends_on, json_integer (value->depends_on[d]));
+  if (value->state == SRV_TASK_PLANNED)
+    srv_rules_blocked_by (set->values, set->tasks->len, i, blocked);
+  for (guint b = 0; b < blocked->len; b++)
+    json_array_append_new (blocked_by, json_integer (g_array_index (blocked, gint64, b)));
+  json_t *body = json_pack ("{s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:I, s:s}", "id", I (task->id),
+                            "plan", I (task->plan), "project", I (task->project), "title",
+                            task->title, "paths", list_or_empty (task->paths), "depends_on",
+                            depends_on, "branch", srv_render_text (task->branch), "wave",
+                            I (value->wave), "state", srv_task_state_words[task->state]);
+  if (brief)
+    json_object_set_new (body, "brief", json_string (brief));
+  json_object_set_new (body, "attempt", json_integer (task->attempt));
+  json_object_set_new (body, "lost", json_integer (task->lost));
+  json_object_set_new (body, "awaiting", json_boolean (task->awaiting));
+  json_object_set_new (body, "blocked_by", blocked_by);
+  json_object_set_new (body, "hold", RENDER_HOLD (task));
+  json_object_set_new (body, "created", srv_render_time (task->created));
+  json_object_set_new (body, "updated", srv_render_time (task->updated));
+  return body;
+}
+
+/* Briefs come oldest first, as the tasks do; each task has one. */
+static json_t *
+render_tasks (SrvCall *call, SrvPlanSet *set, gboolean with_briefs)
+{
+  g_autoptr (GPtrArray) briefs = with_briefs
+                                     ? srv_store_find (call->store, SRV_FIND_BRIEFS_OF_PLAN,
+                                                       set->plan->id, 0, NULL, SRV_MAX_TASKS)
+                                     : NULL;
+  json_t *tasks = json_array ();
+  guint b = 0;
+
+  for (guint i = 0; i < set->tasks->len; i++)
+    {
+      const SrvTask *task = g_ptr_array_index (set->tasks, i);
+      while (briefs && b < briefs->len
+             && ((SrvBrief *) g_ptr_array_index (briefs, b))->id < task->id)
+        b++;
+      const SrvBrief *brief = briefs && b < briefs->len ? g_ptr_array_index (briefs, b) : NULL;
+      json_array_append_new (
+          tasks, srv_render_task (set, i, brief && brief->id == task->id ? brief->text : NULL));
+    }
+  return tasks;
+}
+
+static json_t *
+render_counts (SrvPlanSet *set, gint64 *out_blocked)
+{
+  guint of[SRV_N_TASK_STATES] = { 0 };
+  json_t *counts = json_object ();
+
+  for (guint i = 0; i < set->tasks->len; i++)
+    of[set->values[i].state]++;
+  for (guint s = 0; s < SRV_N_TASK_STATES; s++)
+    json_object_set_new (counts, srv_task_state_words[s], json_integer (of[s]));
+  *out_blocked = of[SRV_TASK_FAILED];
+  return counts;
+}
+
+json_t *
+srv_render_plan (SrvCall *call, SrvPlanSet *set, SrvRenderFlags flags)
+{
+  const SrvPlan *plan = set->plan;
+  json_t *awaiting = json_array ();
+  gint64 failed;
+
+  srv_rules_waves (set->values, set->tasks->len, NULL);
+  for (guint i = 0; i < set->tasks->len; i++)
+    if (set->values[i].awaiting)
+      json_array_append_new (awaiting, json_integer (set->values[i].id));
+  json_t *body = json_pack (
+      "{s:I, s:I, s:s, s:o, s:s, s:I, s:o, s:o, s:o, s:o}", "id", I (plan->id), "project",
+      I (plan->project), "title", plan->title, "summary", srv_render_text (plan->summary), "state",
+      srv_plan_state_words[plan->state], "version", I (plan->version), "hold", RENDER_HOLD (plan),
+      "holds", render_holds (set), "awaiting", awaiting, "waits", srv_render_waits (call, set));
+  json_object_set_new (body, "counts", render_counts (set, &failed));
+  json_object_set_new (body, "blocked", json_boolean (failed > 0));
+  if (flags & SRV_WITH_TASKS)
+    json_object_set_new (body, "tasks", render_tasks (call, set, (flags & SRV_WITH_BRIEFS) != 0));
+  json_object_set_new (body, "created", srv_render_time (plan->created));
+  json_object_set_new (body, "updated", srv_render_time (plan->updated));
+  json_object_set_new (body, "finished", srv_render_time (plan->finished));
+  return body;
+}
+
+/* --------------------------------------------------------------------- others */
+json_t *
+srv_render_message (const SrvMessage *message)
+{
+  return json_pack (
+      "{s:I, s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "id", I (message->id), "project",
+      I (message->project), "author", srv_author_words[message->author], "text", message->text,
+      "state", srv_message_state_words[message->state], "sent", srv_render_time (message->sent),
+      "delivered", srv_render_time (message->delivered), "answer",
+      srv_render_text (message->answer), "answered", srv_render_time (message->answered));
+}
+
+json_t *
+srv_render_question (const SrvQuestion *question)
+{
+  return json_pack ("{s:I, s:I, s:s, s:o, s:s, s:o, s:o, s:o}", "id", I (question->id), "project",
+                    I (question->project), "text", question->text, "options",
+                    list_or_empty (question->options), "state",
+                    srv_question_state_words[question->state], "asked",
+                    srv_render_time (question->asked), "answer", srv_render_text (question->answer),
+                    "answered", srv_render_time (question->answered));
+}
+
+json_t *
+srv_render_report (const SrvReport *report)
+{
+  return json_pack ("{s:I, s:I, s:s, s:o}", "id", I (report->id), "project", I (report->project),
+                    "text", report->text, "at", srv_render_time (report->at));
+}
+
+json_t *
+srv_render_token (const SrvToken *token)
+{
+  return json_pack ("{s:I, s:s, s:s, s:o, s:o, s:o}", "id", I (token->id), "role",
+                    token->role == SRV_ROLE_CLIENT ? "client" : srv_role_word (token->role), "name",
+                    token->name, "project", srv_render_id (token->project), "created",
+                    srv_render_time (token->created), "revoked", srv_render_time (token->revoked));
+}
+
+json_t *
+srv_render_job (const SrvJob *job)
+{
+  json_t *latest = job->latest ? json_pack ("{s:o, s:s}", "at", srv_render_time (job->latest_at),
+                                            "text", job->latest)
+                               : json_null ();
+
+  return json_pack ("{s:I, s:I, s:I, s:I, s:s, s:s, s:I, s:o, s:o, s:o, s:I, s:o, s:i}", "id",
+                    I (job->id), "task", I (job->task), "plan", I (job->plan), "project",
+                    I (job->project), "worker", job->worker, "state",
+                    srv_job_state_words[job->state], "attempt", I (job->attempt), "started",
+                    srv_render_time (job->started), "heartbeat", srv_render_time (job->heartbeat),
+                    "finished", srv_render_time (job->finished), "sequence", I (job->sequence),
+                    "latest", latest, "heartbeat_seconds", SRV_HEARTBEAT_SECONDS);
+}
+
+/* A message's text is stored once: its events show it from there. */
+json_t *
+srv_render_event (SrvCall *call, const SrvEvent *event)
+{
+  gboolean is_message
+      = event->what == SRV_EVENT_MESSAGE_SENT || event->what == SRV_EVENT_MESSAGE_ANSWERED;
+  g_autoptr (SrvMessage) message
+      = is_message ? srv_store_get (call->store, SRV_RECORD_MESSAGE, event->ref) : NULL;
+  const char *text = event->text;
+
+  if (message)
+    text = event->what == SRV_EVENT_MESSAGE_SENT ? message->text : message->answer;
+  return json_pack ("{s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o}", "seq", I (event->id), "at",
+                    srv_render_time (event->at), "project", srv_render_id (event->project), "plan",
+                    srv_render_id (event->plan), "task", srv_render_id (event->task), "actor",
+                    srv_render_who (event->role, event->name), "kind",
+                    srv_event_kind_words[CLAMP (event->what, 0, SRV_N_EVENT_KINDS - 1)], "text",
+                    text ? text : "", "ref", srv_render_id (event->ref));
+}
+
+json_t *
+srv_render_notes (SrvCall *call, gint64 task)
+{
+  g_autoptr (GPtrArray) notes
+      = srv_store_find (call->store, SRV_FIND_NOTES_OF_TASK, task, 0, NULL, SRV_PAGE);
+  json_t *list = json_array ();
+
+  for (guint i = notes->len; i > 0; i--)
+    {
+      const SrvNote *note = g_ptr_array_index (notes, i - 1);
+      json_array_append_new (list, json_pack ("{s:o, s:o, s:s}", "at", srv_render_time (note->at),
+                                              "by", srv_render_who (note->role, note->name), "text",
+                                              note->text));
+    }
+  return list;
+}
+
+json_t *
+srv_render_page (json_t *items, gint64 next)
+{
+  json_t *cursor = json_null ();
+
+  if (next)
+    {
+      g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, next);
+      cursor = json_string (text);
+    }
+  return json_pack ("{s:o, s:o}", "items", items, "next_cursor", cursor);
+}

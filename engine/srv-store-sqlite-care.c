@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-store-sqlite-care: backup while the store is used, and the check of a file: SQLite's own and our invariants.
+ */
+#include "config.h"
+
+#include "srv-store-sqlite.h"
+
+#include <glib/gstdio.h>
+
+#define MAX_FINDINGS 100
+#define BACKUP_PAGES 256
+
+static gboolean
+copy_pages (sqlite3 *from, sqlite3 *to, GError **error)
+{
+  sqlite3_backup *backup = sqlite3_backup_init (to, "main", from, "main");
+  int rc = SQLITE_OK;
+
+  while (backup && (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED))
+    {
+      rc = sqlite3_backup_step (backup, BACKUP_PAGES);
+      if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
+        sqlite3_sleep (10);
+    }
+  if (backup)
+    rc = sqlite3_backup_finish (backup);
+  if (backup && rc == SQLITE_OK)
+    return TRUE;
+  g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "the backup failed: %s",
+               sqlite3_errmsg (to));
+  return FALSE;
+}
+
+/* Written beside and renamed, so that a file of that name is always a whole backup. */
+gboolean
+srv_store_backup (SrvStore *self, const char *to, GError **error)
+{
+  g_autofree char *part = g_strconcat (to, ".part", NULL);
+  sqlite3 *target = NULL;
+
+  g_unlink (part);
+  int rc = sqlite3_open_v2 (part, &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+  gboolean ok = rc == SQLITE_OK;
+  if (!ok)
+    g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't write %s: %s", part,
+                 target ? sqlite3_errmsg (target) : sqlite3_errstr (rc));
+  g_chmod (part, 0600);
+  ok = ok && copy_pages (self->db, target, error)
+       && srv_sqlite_exec (target, "PRAGMA journal_mode = DELETE", error);
+  sqlite3_close_v2 (target);
+  if (ok && g_rename (part, to) != 0)
+    {
+      g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't rename %s to %s", part,
+                   to);
+      ok = FALSE;
+    }
+  if (!ok)
+    g_unlink (part);
+  return ok;
+}
+
+/* Each finds rows that must not be; the first column goes into the line. */
+static const struct
+{
+  const char *text;
+  const char *sql;
+} invariants[] = {
+  { "project %s counts its live plans wrongly",
+    "SELECT id FROM project WHERE n_live <> (SELECT count(*) FROM plan WHERE plan.project = "
+    "project.id AND state <= 1)" },
+  { "project %s counts its finished plans wrongly",
+    "SELECT id FROM project WHERE n_finished <> (SELECT count(*) FROM plan WHERE plan.project = "
+    "project.id AND state > 1)" },
+  { "project %s counts the plans that need the user wrongly",
+    "SELECT id FROM project WHERE n_needs <> (SELECT count(*) FROM plan WHERE plan.project = "
+    "project.id AND needs <> 0)" },
+  { "project %s counts its open questions wrongly",
+    "SELECT id FROM project WHERE n_questions <> (SELECT count(*) FROM question WHERE "
+    "question.project = project.id"
+    " AND state = 0)" },
+  { "project %s counts its waiting messages wrongly",
+    "SELECT id FROM project WHERE n_waiting <> (SELECT count(*) FROM message WHERE message.project "
+    "= project.id"
+    " AND state = 0)" },
+  { "plan %s belongs to no project",
+    "SELECT id FROM plan WHERE project NOT IN (SELECT id FROM project)" },
+  { "task %s belongs to no plan", "SELECT id FROM task WHERE plan NOT IN (SELECT id FROM plan)" },
+  { "task %s has no brief", "SELECT id FROM task WHERE id NOT IN (SELECT id FROM brief)" },
+  { "task %s runs without a running job",
+    "SELECT id FROM task WHERE state = 2 AND job NOT IN (SELECT id FROM job WHERE state = 0)" },
+  { "job %s runs, but its task does not know it",
+    "SELECT id FROM job WHERE state = 0 AND id NOT IN (SELECT job FROM task WHERE state = 2)" },
+  { "task %s is ready in a plan that is not active",
+    "SELECT id FROM task WHERE state = 1 AND plan NOT IN (SELECT id FROM plan WHERE state = 1)" },
+  { "lease %s ended, but its token lives",
+    "SELECT id FROM lease WHERE ended <> 0 AND token IN (SELECT id FROM token WHERE revoked = 0)" },
+};
+
+/* One line a row; FALSE: it can't be asked. */
+static gboolean
+append_rows (sqlite3 *db, const char *sql, const char *before, const char *after, GString *findings)
+{
+  sqlite3_stmt *statement = NULL;
+  int rc = sqlite3_prepare_v2 (db, sql, -1, &statement, NULL);
+
+  for (guint n = 0;
+       rc == SQLITE_OK && n < MAX_FINDINGS && (rc = sqlite3_step (statement)) == SQLITE_ROW;
+       n++, rc = SQLITE_OK)
+    {
+      const char *text = (const char *) sqlite3_column_text (statement, 0);
+      if (g_strcmp0 (text, "ok") != 0)
+        g_string_append_printf (findings, "%s%s%s\n", before, text ? text : "", after);
+    }
+  if (rc != SQLITE_OK && rc != SQLITE_DONE && rc != SQLITE_ROW)
+    g_string_append_printf (findings, "the file can't be read: %s\n", sqlite3_errmsg (db));
+  sqlite3_finalize (statement);
+  return rc == SQLITE_OK || rc == SQLITE_DONE || rc == SQLITE_ROW;
+}
+
+gboolean
+srv_store_check (const char *file, GString *findings, GError **error)
+{
+  sqlite3 *db = NULL;
+  int rc = sqlite3_open_v2 (file, &db, SQLITE_OPEN_READWRITE, NULL);
+  gboolean ok = rc == SQLITE_OK;
+
+  if (!ok)
+    g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't open %s: %s", file,
+                 db ? sqlite3_errmsg (db) : sqlite3_errstr (rc));
+  sqlite3_busy_timeout (db, 5000);
+  ok = ok && srv_sqlite_check_identity (db, error);
+  /* One snapshot for all that is asked. */
+  ok = ok && srv_sqlite_exec (db, "BEGIN", error);
+  gboolean readable = ok && append_rows (db, "PRAGMA integrity_check (100)", "", "", findings);
+  for (guint i = 0; readable && i < G_N_ELEMENTS (invariants); i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (invariants[i].text, "%s", 2);
+      readable = append_rows (db, invariants[i].sql, parts[0], parts[1], findings);
+    }
+  sqlite3_close_v2 (db);
+  return ok;
+}

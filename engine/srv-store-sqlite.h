@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-store-sqlite: what the files of the SQLite store share; nobody else includes it.
+ */
+#pragma once
+
+#include "srv-engine.h"
+#include "srv-store.h"
+
+#include <sqlite3.h>
+
+G_BEGIN_DECLS
+
+#define SRV_SQLITE_APPLICATION_ID 0x64726264 /* "drbd" */
+
+typedef enum
+{
+  SRV_STATEMENT_GET,
+  SRV_STATEMENT_ADD,
+  SRV_STATEMENT_PUT,
+  SRV_N_STATEMENTS
+} SrvStatement;
+
+struct _SrvStore
+{
+  sqlite3 *db;
+  int lock_fd; /* writer: held against other engines; -1: none */
+  sqlite3_stmt *of_record[SRV_N_RECORDS][SRV_N_STATEMENTS];
+  sqlite3_stmt *finds[SRV_N_FINDS];
+  SrvStoreFailure failure;
+  char *failure_text;
+  gint64 last_id;
+  gint64 last_event;
+  gint64 saved_id; /* at the savepoint */
+  gint64 saved_event;
+  gint64 begun_id; /* at the begin */
+  gint64 begun_event;
+};
+
+typedef struct
+{
+  SrvRecordKind kind;
+  const char *where; /* ?1 = a, ?2 = b, ?3 = limit, ?4 = text */
+} SrvSqliteFind;
+extern const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS];
+
+/* Brings the file to our schema. Errors: SRV_ENGINE_ERROR_SCHEMA, _STORE. */
+gboolean
+srv_sqlite_migrate (sqlite3 *db, GError **error);
+/* Ours and not of a newer program. */
+gboolean
+srv_sqlite_check_identity (sqlite3 *db, GError **error);
+gboolean
+srv_sqlite_exec (sqlite3 *db, const char *sql, GError **error);
+gint64
+srv_sqlite_integer (sqlite3 *db, const char *sql); /* -1: none */
+
+G_END_DECLS

@@ -345,7 +345,7 @@ refusal_text (const DbrGate *self,
                               "instead of ask, or use a client that can ask.",
                               asked);
     case DBR_REFUSED_UNCONFIRMED:
-      return g_strdup_printf ("Nothing was sent: %s was put to the user, and %s. Do not repeat it "
+      return g_strdup_printf ("Nothing was sent: %s needs the user's yes, and %s. Do not repeat it "
                               "unless the user asks for it.",
                               asked, detail ? detail : "there was no yes");
     case DBR_REFUSED_ACCESS:

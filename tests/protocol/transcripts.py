@@ -3,10 +3,14 @@
 """Plays tests/protocol/<group>/<case>/in.jsonl to a server and compares what comes with out.jsonl.
 
 in.jsonl    lines to send as they are; "#wait ID" waits for the answer to that id, "#wait-method NAME" for a
-            message of the server's with that method, other lines with # are comments
+            message of the server's with that method, other lines with # are comments; @state:ID@ stands for the
+            requestState of the answer to that id
 out.jsonl   what must come, in any order; a response matches by its id, the rest by what it says
 mask        dotted paths (result.serverInfo.version), one a line, whose values aren't compared
-config      JSON: cmd (words; @builddir@, @srcdir@, @shared@), env (object), exit (status)
+config      JSON: cmd (words; @builddir@, @srcdir@, @shared@), env (object), exit (status), backend (scripts of
+            tests/lib/fake-backend, which then runs; @backend@ stands for its address, also in out.jsonl, and
+            @version@ there for the program's)
+requests    what the backend must have got, in this order: a method and a target a line, "> BODY" after it
 
 Every message is also held to the schema of its revision. DBR_UPDATE=1 writes out.jsonl anew.
 Folders can be named as arguments.
@@ -14,11 +18,15 @@ Folders can be named as arguments.
 
 import json
 import os
+import re
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e", "cases"))
 import mcp_driver as driver  # noqa: E402
+from dbr_cases import Fake  # noqa: E402
 
 ROOT = os.path.join(driver.SRC, "tests", "protocol")
 SCHEMAS = driver.Schemas()
@@ -64,12 +72,56 @@ def compare(expected, got, paths):
         raise driver.Failed("more than expected: " + "\n".join(text for text, _ in left[:5]))
 
 
+def fill_states(line, server):
+    """Puts the requestState that came in answer to ID in place of @state:ID@."""
+
+    def state(found):
+        answer = next(m for m in map(json.loads, server.lines) if m.get("id") == json.loads(found.group(1)))
+        return json.dumps(answer["result"]["requestState"])[1:-1]
+
+    return re.sub("@state:([^@]*)@", state, line)
+
+
+def check_requests(folder, backend):
+    got = []
+    for request in backend.requests():
+        got.append(f"{request['method']} {request['target']}")
+        if request["body"]:
+            got.append("> " + request["body"])
+    path = os.path.join(folder, "requests")
+    if os.environ.get("DBR_UPDATE") == "1":
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(line + "\n" for line in got)
+    if read_lines(path) != got:
+        raise driver.Failed(f"the backend got {got}, not {read_lines(path)}")
+
+
 def play(folder):
     config = json.loads("\n".join(read_lines(os.path.join(folder, "config"))) or "{}")
+    if "backend" not in config:
+        play_with(folder, config, None)
+        return
+    with Fake() as backend:
+        for script in config["backend"]:
+            backend.script(script["method"], script["path"], *script["answers"])
+        play_with(folder, config, backend)
+        check_requests(folder, backend)
+
+
+def program_version(command):
+    done = subprocess.run([driver.expand(command)[0], "--version"], capture_output=True, text=True, check=True)
+    return done.stdout.split()[-1]
+
+
+def play_with(folder, config, backend):
     script = read_lines(os.path.join(folder, "in.jsonl"))
+    env = dict(config.get("env", {}))
+    if backend:
+        env = {name: value.replace("@backend@", backend.url) for name, value in env.items()}
     sent = []
-    with driver.Server(config.get("cmd"), config.get("env")) as server:
+    with driver.Server(config.get("cmd"), env) as server:
         for line in script:
+            line = fill_states(line, server)
             if line.startswith("#wait "):
                 server.wait_answer(line[6:])
             elif line.startswith("#wait-method "):
@@ -81,6 +133,9 @@ def play(folder):
         server.wait_exit(config.get("exit", 0))
         got = list(server.lines)
     driver.check_conversation(SCHEMAS, sent, got)
+    if backend:
+        version = program_version(config["cmd"])
+        got = [line.replace(backend.url, "@backend@").replace(f'"version":"{version}"', '"version":"@version@"') for line in got]
     out = os.path.join(folder, "out.jsonl")
     if os.environ.get("DBR_UPDATE") == "1":
         with open(out, "w", encoding="utf-8", newline="\n") as file:

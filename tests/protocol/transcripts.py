@@ -10,7 +10,7 @@ mask        dotted paths (result.serverInfo.version), one a line, whose values a
 config      JSON: cmd (words; @builddir@, @srcdir@, @shared@), env (object), exit (status), backend (scripts of
             tests/lib/fake-backend, which then runs; @backend@ stands for its address, also in out.jsonl, and
             @version@ there for the program's)
-requests    what the backend must have got, in this order: a method and a target a line, "> BODY" after it
+requests    what the backend must have got, in any order: method, target and body, one a line
 
 Every message is also held to the schema of its revision. DBR_UPDATE=1 writes out.jsonl anew.
 Folders can be named as arguments.
@@ -83,11 +83,7 @@ def fill_states(line, server):
 
 
 def check_requests(folder, backend):
-    got = []
-    for request in backend.requests():
-        got.append(f"{request['method']} {request['target']}")
-        if request["body"]:
-            got.append("> " + request["body"])
+    got = sorted(f"{r['method']} {r['target']} {r['body']}".strip() for r in backend.requests())
     path = os.path.join(folder, "requests")
     if os.environ.get("DBR_UPDATE") == "1":
         with open(path, "w", encoding="utf-8", newline="\n") as file:

@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const DbrJsonLimits body_limits = { 0, 0, DBR_JSON_LAX_UTF8 };
+static const DbrJsonLimits problem_limits = { 64, 100000, DBR_JSON_LAX_UTF8 };
 
 /* ---- tails */
 
@@ -137,6 +138,9 @@ dbr_call_collect_part (DbrPart *part, EngResponse *response)
   if (response->error || !dbr_call_is_success (step->def, response->status))
     {
       part->error = dbr_call_describe_response (self, response);
+      if (response->error == NULL && response->body)
+        part->problem = dbr_json_doc_new (response->body, &problem_limits, NULL);
+      self->root_is_stale = TRUE; /* advice may read it before the step has ended */
       return;
     }
   if (step->def->tail && response->records)
@@ -270,6 +274,8 @@ add_int (DbrJsonBuilder *builder, const char *key, gint64 value)
 static void
 add_http (DbrJsonBuilder *builder, const DbrStep *step)
 {
+  const DbrPart *first = step->parts->len ? g_ptr_array_index (step->parts, 0) : NULL;
+
   dbr_json_builder_begin_object (builder);
   dbr_json_builder_key (builder, "sent");
   dbr_json_builder_boolean (builder, step->was_sent);
@@ -281,6 +287,11 @@ add_http (DbrJsonBuilder *builder, const DbrStep *step)
       dbr_text_append_valid (valid, step->error, -1);
       dbr_json_builder_key (builder, "error");
       dbr_json_builder_string (builder, valid->str, (gssize) valid->len);
+    }
+  if (first && first->problem && !step->def->for_each)
+    {
+      dbr_json_builder_key (builder, "problem");
+      dbr_json_builder_link (builder, dbr_json_doc_root (first->problem));
     }
   if (step->def->rows && step->body)
     {

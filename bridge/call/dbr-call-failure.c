@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define DETAIL_MAX_BYTES 600u
+#define PROBLEMS_MAX 20u
 
 gboolean
 dbr_call_is_success (const DbrRequestDef *def, guint status)
@@ -235,17 +236,75 @@ is_refused_token (const DbrSignInDef *sign_in, guint status, const char *text)
   return status == 403 && sign_in && sign_in->renew_403 && strstr (text, sign_in->renew_403);
 }
 
+/* The wrong fields, each on a line as the catalogue says. */
+static void
+append_problems (GString *out, const DbrStep *step, const DbrPart *part)
+{
+  const DbrBackendDef *backend = step->call->catalogue->backend;
+  DbrJson root = part->problem ? dbr_json_doc_root (part->problem) : DBR_JSON_NONE;
+  DbrJsonPathEnv env = { root, root, step->call->now_us, NULL, NULL };
+  g_auto (DbrNodeList) nodes = { 0 };
+
+  dbr_node_list_init (&nodes);
+  if (part->problem == NULL || backend->error_problems == NULL
+      || !dbr_json_path_select (backend->error_problems, &env, &nodes, NULL))
+    return;
+  for (guint i = 0; i < dbr_node_list_size (&nodes) && i < PROBLEMS_MAX; i++)
+    {
+      gboolean any;
+      env.current = dbr_node_list_get (&nodes, i);
+      g_string_append (out, "\n- ");
+      dbr_template_append (backend->error_problem, &env, 0, out, &any, NULL);
+    }
+  if (dbr_node_list_size (&nodes) > PROBLEMS_MAX)
+    g_string_append_printf (out, "\n- and %u more", dbr_node_list_size (&nodes) - PROBLEMS_MAX);
+}
+
+/* The stable word of a failure, NULL when its body has none (transfer full). */
+static char *
+code_of (const DbrStep *step, const DbrPart *part)
+{
+  const DbrJsonPath *path = step->call->catalogue->backend->error_code;
+  DbrJson root = part->problem ? dbr_json_doc_root (part->problem) : DBR_JSON_NONE;
+  DbrJsonPathEnv env = { root, root, step->call->now_us, NULL, NULL };
+
+  return path && part->problem ? dbr_json_dup_string (dbr_json_path_first (path, &env)) : NULL;
+}
+
+/* The narrowest that fits: status and code, then the code, then the status. */
+static const DbrAdvice *
+find_advice (const GPtrArray *all, guint status, const char *code)
+{
+  const DbrAdvice *best = NULL;
+  guint best_rank = 0;
+
+  for (guint i = 0; i < all->len; i++)
+    {
+      const DbrAdvice *advice = g_ptr_array_index (all, i);
+      guint rank = (advice->code ? 2 : 0) + (advice->status ? 1 : 0);
+      if ((advice->status && advice->status != status)
+          || (advice->code && g_strcmp0 (advice->code, code) != 0) || rank <= best_rank)
+        continue;
+      best = advice;
+      best_rank = rank;
+    }
+  return best;
+}
+
 static void
 append_advice (GString *out, DbrStep *step, const DbrPart *part, guint status)
 {
   const DbrBackendDef *backend = step->call->catalogue->backend;
+  g_autofree char *code = code_of (step, part);
+  const DbrAdvice *advice = find_advice (step->def->advice, status, code);
 
-  for (guint i = 0; i < step->def->advice->len; i++)
-    {
-      const DbrAdvice *advice = g_ptr_array_index (step->def->advice, i);
-      if (advice->status == status)
-        append_template (out, advice->advice, step->call, part->item);
-    }
+  if (advice)
+    append_template (out, advice->advice, step->call, part->item);
+  else if ((advice = find_advice (backend->error_advice, status, code)) != NULL)
+    append_template (out, advice->advice, step->call,
+                     part->problem ? dbr_json_doc_root (part->problem) : DBR_JSON_NONE);
+  if (advice && advice->code && status != 401)
+    return; /* it knows better than the status */
   if (status == 401 || is_refused_token (backend->sign_in, status, part->error))
     append_credentials (out, step->call);
   else if (status == 403)
@@ -284,15 +343,30 @@ try_text (int code)
     }
 }
 
+/* Where the address comes from, and what the catalogue says to do. */
+static void
+append_address (GString *out, const DbrCall *self)
+{
+  const DbrBackendDef *backend = self->catalogue->backend;
+  gboolean is_socket = g_str_has_prefix (dbr_backend_origin (self->backend), "unix:");
+  const char *variable = is_socket ? backend->socket_env : backend->url_env;
+
+  if (variable)
+    g_string_append_printf (
+        out, is_socket ? " Another address: %s." : " Its address comes from %s.", variable);
+  if (backend->unreachable)
+    g_string_append_printf (out, "\n%s", backend->unreachable);
+}
+
 char *
 dbr_call_failure_text (DbrStep *step, const DbrPart *part, const EngResponse *response)
 {
-  const DbrBackendDef *backend = step->call->catalogue->backend;
   g_autoptr (GString) out = g_string_new (NULL);
 
   if (response->error == NULL)
     {
       g_string_append_printf (out, "%s answered %s", part->url, part->error);
+      append_problems (out, step, part);
       append_advice (out, step, part, response->status);
     }
   else if (is_write (step) && response->sent != ENG_NOT_SENT)
@@ -304,10 +378,8 @@ dbr_call_failure_text (DbrStep *step, const DbrPart *part, const EngResponse *re
                                                              : "No answer from ",
                               part->url, part->error);
       g_string_append (out, try_text (response->error->code));
-      if (backend->url_env
-          && (response->error->code == ENG_ERROR_RESOLVE
-              || response->error->code == ENG_ERROR_CONNECT))
-        g_string_append_printf (out, " Its address comes from %s.", backend->url_env);
+      if (response->error->code == ENG_ERROR_RESOLVE || response->error->code == ENG_ERROR_CONNECT)
+        append_address (out, step->call);
       if (response->error->code == ENG_ERROR_AUTH)
         append_credentials (out, step->call);
     }

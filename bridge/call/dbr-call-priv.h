@@ -35,8 +35,9 @@ typedef struct
   gboolean wants_body;   /* a read that answers with one: an empty 200 says nothing true */
   gboolean is_done;
   guint status;
-  DbrJsonDoc *body; /* nullable */
-  char *error;      /* nullable: one line */
+  DbrJsonDoc *body;    /* nullable */
+  DbrJsonDoc *problem; /* nullable: the body of a failure */
+  char *error;         /* nullable: one line */
 } DbrPart;
 
 typedef enum

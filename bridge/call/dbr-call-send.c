@@ -29,6 +29,7 @@ dbr_part_free (DbrPart *part)
   if (part->transfer)
     part->step->call->door->cancel (part->transfer);
   g_clear_pointer (&part->body, dbr_json_doc_unref);
+  g_clear_pointer (&part->problem, dbr_json_doc_unref);
   g_clear_pointer (&part->item_doc, dbr_json_doc_unref);
   g_free (part->contains);
   g_free (part->url);
@@ -301,14 +302,27 @@ select_one (const DbrJsonPath *path,
 }
 
 static gboolean
-append_member (const DbrField *field, const DbrJsonPathEnv *env, GString *body, GError **error)
+append_members (const GPtrArray *fields, const DbrJsonPathEnv *env, GString *body, GError **error);
+
+/* The value of a field as JSON; *out_present FALSE: it is left out. */
+static gboolean
+append_value_of (const DbrField *field,
+                 const DbrJsonPathEnv *env,
+                 GString *value,
+                 gboolean *out_present,
+                 GError **error)
 {
   g_auto (DbrNodeList) nodes = { 0 };
-  g_autoptr (GString) value = g_string_new (NULL);
-  gboolean present = TRUE;
 
   dbr_node_list_init (&nodes);
-  if (field->json)
+  *out_present = TRUE;
+  if (field->fields)
+    {
+      if (!append_members (field->fields, env, value, error))
+        return FALSE;
+      *out_present = value->len > strlen ("{}");
+    }
+  else if (field->json)
     dbr_json_append (dbr_json_doc_root (field->json), value);
   else if (field->from)
     {
@@ -320,17 +334,32 @@ append_member (const DbrField *field, const DbrJsonPathEnv *env, GString *body, 
       else if (field->absent)
         dbr_json_append (dbr_json_doc_root (field->absent), value);
       else
-        present = FALSE;
+        *out_present = FALSE;
     }
   else
     {
       g_autoptr (GString) text = g_string_new (NULL);
       g_autoptr (GString) valid = g_string_new (NULL);
-      if (!dbr_template_expand (field->value, env, text, &present, error))
+      if (!dbr_template_expand (field->value, env, text, out_present, error))
         return FALSE;
       dbr_text_append_valid (valid, text->str, (gssize) text->len);
       dbr_text_append_json_string (value, valid->str, (gssize) valid->len);
     }
+  return TRUE;
+}
+
+static gboolean
+append_member (const DbrField *field, const DbrJsonPathEnv *env, GString *body, GError **error)
+{
+  g_autoptr (GString) value = g_string_new (NULL);
+  gboolean present = TRUE;
+
+  if (field->when && !dbr_json_path_test (field->when, env, &present, error))
+    return FALSE;
+  if (!present)
+    return TRUE;
+  if (!append_value_of (field, env, value, &present, error))
+    return FALSE;
   if (!present)
     return TRUE;
   if (body->str[body->len - 1] != '{')
@@ -338,6 +367,17 @@ append_member (const DbrField *field, const DbrJsonPathEnv *env, GString *body, 
   dbr_text_append_json_string (body, field->name, -1);
   g_string_append_c (body, ':');
   g_string_append_len (body, value->str, (gssize) value->len);
+  return TRUE;
+}
+
+static gboolean
+append_members (const GPtrArray *fields, const DbrJsonPathEnv *env, GString *body, GError **error)
+{
+  g_string_append_c (body, '{');
+  for (guint i = 0; i < fields->len; i++)
+    if (!append_member (g_ptr_array_index (fields, i), env, body, error))
+      return FALSE;
+  g_string_append_c (body, '}');
   return TRUE;
 }
 
@@ -360,11 +400,8 @@ build_body (const DbrPart *part, const DbrJsonPathEnv *env, DbrWireRequest *out,
     }
   else if (def->body_fields)
     {
-      g_string_append_c (body, '{');
-      for (guint i = 0; i < def->body_fields->len; i++)
-        if (!append_member (g_ptr_array_index (def->body_fields, i), env, body, error))
-          return FALSE;
-      g_string_append_c (body, '}');
+      if (!append_members (def->body_fields, env, body, error))
+        return FALSE;
     }
   else
     return TRUE;

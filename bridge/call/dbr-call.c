@@ -218,7 +218,9 @@ must_wait_for_reads (const DbrCall *self, const DbrStep *step)
   for (guint i = 0; i < self->n_steps; i++)
     {
       const DbrStep *other = &self->steps[i];
-      if (other != step && !other->def->optional && !is_over (other) && !(other->def->needs & bit))
+      /* Another write is the other way of a <one-of>: it is passed over. */
+      if (other->def->access == DBR_ACCESS_READ && !other->def->optional && !is_over (other)
+          && !(other->def->needs & bit))
         return TRUE;
     }
   return FALSE;
@@ -349,6 +351,13 @@ end_if_idle (DbrStep *step)
     dbr_call_step_ended (step);
 }
 
+/* Whether the parameter of a <one-of> that a request stands for was given. */
+static gboolean
+is_given (const DbrCall *self, const char *with)
+{
+  return with == NULL || dbr_json_exists (dbr_json_get (dbr_json_doc_root (self->args), with));
+}
+
 /* FALSE when the call ended or waits for the user. */
 static gboolean
 start_step (DbrStep *step)
@@ -356,9 +365,9 @@ start_step (DbrStep *step)
   DbrCall *self = step->call;
   DbrJsonPathEnv env;
   g_autoptr (GError) error = NULL;
-  gboolean holds = TRUE;
+  gboolean holds = is_given (self, step->def->with);
 
-  if (step->def->when
+  if (holds && step->def->when
       && !dbr_json_path_test (step->def->when, dbr_call_env (self, DBR_JSON_NONE, &env), &holds,
                               &error))
     {

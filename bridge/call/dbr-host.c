@@ -185,9 +185,11 @@ static char *
 instructions (const Host *self)
 {
   const char *own = self->catalogue->instructions;
+  const char *offer = self->catalogue->offer ? self->catalogue->offer->instructions : NULL;
   g_autofree char *layers = dbr_gate_summary (self->gate);
 
-  return g_strdup_printf ("%s%s%s", own ? own : "", own ? "\n" : "", layers);
+  return g_strdup_printf ("%s%s%s%s%s", own ? own : "", own ? "\n" : "", offer ? offer : "",
+                          offer ? "\n" : "", layers);
 }
 
 DbrToolHost *
@@ -210,7 +212,9 @@ dbr_host_new (DbrCatalogue *catalogue, const DbrHostOptions *options, GError **e
       dbr_host_free (&self->host);
       return NULL;
     }
-  self->host.server_name = catalogue->backend->server_name;
+  self->host.server_name = catalogue->offer && catalogue->offer->server_name
+                               ? catalogue->offer->server_name
+                               : catalogue->backend->server_name;
   self->host.server_title = catalogue->title;
   self->host.server_version = PACKAGE_VERSION;
   self->instructions = instructions (self);

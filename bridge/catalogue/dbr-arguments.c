@@ -583,6 +583,27 @@ check_members (Check *check, const GPtrArray *params, DbrJson object)
     }
 }
 
+/* Exactly one of them must be there. */
+static void
+check_one_of (Check *check, const DbrTool *tool, DbrJson object)
+{
+  g_autoptr (GPtrArray) given = g_ptr_array_new ();
+  for (guint i = 0; i < tool->params->len; i++)
+    {
+      const DbrParam *param = g_ptr_array_index (tool->params, i);
+      if (g_strv_contains ((const char *const *) tool->one_of, param->name)
+          && !is_left_out (param, dbr_json_get (object, param->name), FALSE))
+        g_ptr_array_add (given, param->name);
+    }
+  if (given->len == 1)
+    return;
+  g_ptr_array_add (given, NULL);
+  g_autofree char *all = dbr_names_join ((const char *const *) tool->one_of);
+  g_autofree char *these = dbr_names_join ((const char *const *) given->pdata);
+  problem (check, given->len == 1 ? DBR_ARGUMENT_ERROR_MISSING : DBR_ARGUMENT_ERROR_RANGE,
+           "exactly one of %s must be given; found %s.", all, *these ? these : "none");
+}
+
 /* ---- doors */
 
 static void
@@ -609,7 +630,11 @@ dbr_arguments_check (const DbrTool *tool, DbrJson arguments, GError **error)
   check_begin (&check);
   dbr_json_builder_begin_object (check.builder);
   if (type == DBR_JSON_OBJECT || type == DBR_JSON_NOTHING || type == DBR_JSON_NULL)
-    check_members (&check, tool->params, arguments);
+    {
+      check_members (&check, tool->params, arguments);
+      if (tool->one_of)
+        check_one_of (&check, tool, arguments);
+    }
   else
     {
       g_autofree char *got = found (arguments);

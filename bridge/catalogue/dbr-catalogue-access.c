@@ -308,10 +308,24 @@ settle (DbrLoader *loader, DbrTool *tool, DbrRequestDef *self)
   tool->idempotent = tool->idempotent && self->idempotent;
 }
 
+/* A write before the @i-th that could go out in the same call: not one of the other way of a <one-of>. */
+static const DbrRequestDef *
+other_write (const DbrTool *tool, guint i)
+{
+  const DbrRequestDef *request = g_ptr_array_index (tool->requests, i);
+  for (guint j = 0; j < i; j++)
+    {
+      const DbrRequestDef *before = g_ptr_array_index (tool->requests, j);
+      if (before->access != DBR_ACCESS_READ
+          && (!before->with || !request->with || g_str_equal (before->with, request->with)))
+        return before;
+    }
+  return NULL;
+}
+
 void
 dbr_catalogue_check_access (DbrLoader *loader, DbrTool *tool)
 {
-  const DbrRequestDef *writes = NULL;
   tool->access = tool->least = DBR_ACCESS_READ;
   tool->idempotent = TRUE;
   for (guint i = 0; i < tool->requests->len; i++)
@@ -320,13 +334,13 @@ dbr_catalogue_check_access (DbrLoader *loader, DbrTool *tool)
       settle (loader, tool, request);
       if (request->access == DBR_ACCESS_READ)
         continue;
-      if (writes)
-        dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, request->line,
-                            _ ("request \"%s\" may write, but \"%s\" already does; a tool writes "
-                               "once: make two tools"),
-                            request->id, writes->id);
-      else
-        writes = request;
+      const DbrRequestDef *other = other_write (tool, i);
+      if (other)
+        dbr_loader_problem (
+            loader, DBR_CATALOGUE_ERROR_RULE, request->line,
+            _ ("request \"%s\" may write, but \"%s\" already does; a tool writes "
+               "once: make two tools, or give each a parameter of <one-of> by with"),
+            request->id, other->id);
     }
   tool->access_varies = tool->least != tool->access;
 }

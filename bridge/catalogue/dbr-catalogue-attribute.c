@@ -31,6 +31,7 @@ static const struct
   [DBR_WORD_VARIABLE] = { UPPER "_", UPPER DIGIT "_", 100, "[A-Z_][A-Z0-9_]{0,99}" },
   [DBR_WORD_SERVER] = { LOWER UPPER DIGIT "_-", LOWER UPPER DIGIT "_-", 64, "[A-Za-z0-9_-]{1,64}" },
   [DBR_WORD_HEADER] = { LOWER UPPER DIGIT "-", LOWER UPPER DIGIT "-", 64, "[A-Za-z0-9-]{1,64}" },
+  [DBR_WORD_CODE] = { LOWER DIGIT "_.-", LOWER DIGIT "_.-", 64, "[a-z0-9_.-]{1,64}" },
 };
 
 gboolean
@@ -54,8 +55,8 @@ static gboolean
 holds_text (const xmlNode *node)
 {
   static const char *const with_text[]
-      = { "title", "instructions", "category", "description", "param",
-          "items", "value",        "on",       "unknown",     NULL };
+      = { "title", "instructions", "category", "description", "param",       "items",
+          "value", "on",           "unknown",  "offer",       "unreachable", NULL };
   return g_strv_contains (with_text, (const char *) node->name);
 }
 
@@ -106,6 +107,37 @@ dbr_loader_word (
       return NULL;
     }
   return g_steal_pointer (&value);
+}
+
+char **
+dbr_loader_words (DbrLoader *self, const xmlNode *node, const char *name, DbrWord kind, guint least)
+{
+  g_autofree char *value = dbr_xml_attribute (node, name);
+  if (!value)
+    return NULL;
+  g_auto (GStrv) all = g_strsplit (value, " ", -1);
+  const char *says = g_strv_length (all) < least ? _ ("has too few") : NULL;
+  for (guint i = 0; all[i]; i++)
+    if (!dbr_word_is (all[i], kind))
+      says = _ ("isn't a list of");
+  if (says)
+    {
+      dbr_loader_problem (self, DBR_CATALOGUE_ERROR_GRAMMAR, dbr_node_line (node),
+                          _ ("%s=\"%s\" of <%s> %s names; write them with one space between, each "
+                             "like %s"),
+                          name, value, (const char *) node->name, says, words[kind].says);
+      return NULL;
+    }
+  for (guint i = 0; all[i]; i++)
+    for (guint j = 0; j < i; j++)
+      if (g_str_equal (all[i], all[j]))
+        {
+          dbr_loader_problem (self, DBR_CATALOGUE_ERROR_DUPLICATE, dbr_node_line (node),
+                              _ ("%s=\"%s\" of <%s> names \"%s\" twice; remove one"), name, value,
+                              (const char *) node->name, all[i]);
+          return NULL;
+        }
+  return g_steal_pointer (&all);
 }
 
 gboolean

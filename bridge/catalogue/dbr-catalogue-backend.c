@@ -40,6 +40,8 @@ dbr_backend_def_free (DbrBackendDef *self)
   g_free (self->url);
   g_free (self->url_env);
   g_free (self->socket_env);
+  g_free (self->socket);
+  g_free (self->unreachable);
   g_free (self->prefix);
   sign_in_free (self->sign_in);
   g_free (self->ca_file_env);
@@ -51,6 +53,10 @@ dbr_backend_def_free (DbrBackendDef *self)
   g_free (self->paging_offset);
   g_free (self->paging_total);
   g_clear_pointer (&self->error_detail, dbr_json_path_free);
+  g_clear_pointer (&self->error_code, dbr_json_path_free);
+  g_clear_pointer (&self->error_problems, dbr_json_path_free);
+  g_clear_pointer (&self->error_problem, dbr_template_free);
+  g_clear_pointer (&self->error_advice, g_ptr_array_unref);
   g_clear_pointer (&self->log_style, dbr_log_style_free);
   g_free (self);
 }
@@ -197,6 +203,63 @@ read_paging (DbrLoader *loader, const xmlNode *node, DbrBackendDef *backend)
   dbr_loader_uint (loader, node, "max", range, &backend->paging_max);
 }
 
+/* It stands for every request of every tool, so it can read none of them. */
+static void
+check_common_advice (DbrLoader *loader, const xmlNode *node, const DbrAdvice *advice)
+{
+  static const char *const known[] = { "now", "call", NULL };
+  const char *const *roots = advice->advice ? dbr_template_roots (advice->advice) : known;
+  for (guint i = 0; roots[i]; i++)
+    if (!g_strv_contains (known, roots[i]))
+      dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_REFERENCE, dbr_node_line (node),
+                          _ ("an <on> of <error> reads $.%s; it is for every request, so it knows "
+                             "only @ (the failure's body), $.now and $.call"),
+                          roots[i]);
+}
+
+/* What is read of a failure is read once: a second <error> is reported, not mixed in. */
+static void
+read_error (DbrLoader *loader, const xmlNode *node, DbrBackendDef *self)
+{
+  if (self->error_detail || !dbr_loader_form (loader, node, "detail code problems problem", "on"))
+    return;
+  g_autofree char *detail = dbr_loader_need (loader, node, "detail");
+  if (detail)
+    self->error_detail = dbr_loader_path (loader, node, "detail", DBR_JSON_PATH_RFC);
+  self->error_code = dbr_loader_path (loader, node, "code", DBR_JSON_PATH_RFC);
+  self->error_problems = dbr_loader_path (loader, node, "problems", DBR_JSON_PATH_RFC);
+  self->error_problem = dbr_loader_template (loader, node, "problem");
+  if (!xmlHasProp (node, (const xmlChar *) "problems")
+      != !xmlHasProp (node, (const xmlChar *) "problem"))
+    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_GRAMMAR, dbr_node_line (node),
+                        _ ("<error> has one of problems and problem; the path of the wrong fields "
+                           "and how one reads go together: give both or none"));
+  for (xmlNode *child = dbr_xml_first_element (node); child; child = dbr_xml_next_element (child))
+    dbr_advice_read (loader, child, self->error_advice);
+  for (guint i = 0; i < self->error_advice->len; i++)
+    check_common_advice (loader, node, g_ptr_array_index (self->error_advice, i));
+}
+
+/* Below the user's runtime folder: a plain relative path. */
+static void
+read_socket (DbrLoader *loader, const xmlNode *node, DbrBackendDef *self)
+{
+  self->socket = dbr_xml_attribute (node, "socket");
+  if (!self->socket)
+    return;
+  g_autofree char *absolute = g_strconcat ("/", self->socket, NULL);
+  if (!loader->options->is_shipped)
+    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
+                        _ ("socket=\"%s\" of <backend>: only catalogues that come with the "
+                           "program have a socket of their own; name a variable by socket-env"),
+                        self->socket);
+  else if (!is_plain_path (absolute) || g_str_has_suffix (absolute, "/"))
+    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
+                        _ ("socket=\"%s\" of <backend> isn't a plain path below the runtime "
+                           "folder; write it like \"drawbridge/engine.sock\""),
+                        self->socket);
+}
+
 static void
 read_child (DbrLoader *loader, const xmlNode *child, DbrBackendDef *self)
 {
@@ -218,13 +281,12 @@ read_child (DbrLoader *loader, const xmlNode *child, DbrBackendDef *self)
   else if (dbr_xml_is (child, "paging"))
     read_paging (loader, child, self);
   else if (dbr_xml_is (child, "error"))
+    read_error (loader, child, self);
+  else if (dbr_xml_is (child, "unreachable"))
     {
-      g_clear_pointer (&self->error_detail, dbr_json_path_free);
-      g_autofree char *detail = dbr_loader_form (loader, child, "detail", "")
-                                    ? dbr_loader_need (loader, child, "detail")
-                                    : NULL;
-      if (detail)
-        self->error_detail = dbr_loader_path (loader, child, "detail", DBR_JSON_PATH_RFC);
+      g_free (self->unreachable);
+      self->unreachable
+          = dbr_loader_form (loader, child, "", "") ? dbr_loader_text (loader, child) : NULL;
     }
   else if (dbr_xml_is (child, "log-record"))
     {
@@ -268,7 +330,8 @@ read_address (DbrLoader *loader, const xmlNode *node, DbrBackendDef *self)
                         _ ("url=\"%s\" of <backend> isn't the address of a server; write "
                            "http:// or https://, a host and nothing secret"),
                         self->url);
-  if (!self->url && !self->url_env && !self->socket_env)
+  read_socket (loader, node, self);
+  if (!self->url && !self->url_env && !self->socket_env && !self->socket)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
                         _ ("<backend> names none of url, url-env and socket-env; add the address "
                            "of the server or the variable that holds it"));
@@ -279,15 +342,17 @@ dbr_backend_read (DbrLoader *loader, const xmlNode *node)
 {
   /* These stand once; rows may repeat. */
   static const char *const single[]
-      = { "sign-in", "ca-file", "gate", "paging", "error", "log-record" };
+      = { "sign-in", "ca-file", "gate", "paging", "error", "log-record", "unreachable" };
   gboolean seen[G_N_ELEMENTS (single)] = { FALSE };
-  if (!dbr_loader_form (loader, node, "server-name url url-env socket-env prefix",
-                        "sign-in ca-file gate access deny paging error log-record link"))
+  if (!dbr_loader_form (
+          loader, node, "server-name url url-env socket-env socket prefix",
+          "sign-in ca-file gate access deny paging error log-record unreachable link"))
     return NULL;
   DbrBackendDef *self = g_new0 (DbrBackendDef, 1);
   dbr_loader_mark (loader, self, node);
   read_address (loader, node, self);
   self->paging_max = 100;
+  self->error_advice = g_ptr_array_new_with_free_func (dbr_advice_free);
   self->access = dbr_access_table_new (self->prefix);
   self->access_notes = g_ptr_array_new_with_free_func (g_free);
   for (xmlNode *child = dbr_xml_first_element (node); child; child = dbr_xml_next_element (child))

@@ -40,8 +40,8 @@ say (const Pass *pass, DbrCatalogueError code, const char *text)
 #define MAX_HINTS 20u /* names of what there is, in one message */
 
 /* "did you mean x?" or what there is. */
-static char *
-hint (const char *name, const GPtrArray *names)
+char *
+dbr_catalogue_hint (const char *name, const GPtrArray *names)
 {
   guint shown = MIN (names->len, MAX_HINTS);
   g_autofree const char **all = g_new0 (const char *, names->len + 1);
@@ -71,7 +71,7 @@ use_parameter (Pass *pass, const char *name, guint64 *also)
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   for (guint i = 0; i < pass->tool->params->len; i++)
     g_ptr_array_add (names, ((DbrParam *) g_ptr_array_index (pass->tool->params, i))->name);
-  g_autofree char *remedy = hint (name, names);
+  g_autofree char *remedy = dbr_catalogue_hint (name, names);
   g_autofree char *text
       = g_strdup_printf (_ ("the tool has no parameter \"%s\"; %s"), name, remedy);
   say (pass, DBR_CATALOGUE_ERROR_REFERENCE, text);
@@ -100,7 +100,7 @@ root_request (const Pass *pass, const char *root)
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   for (guint i = 0; i < pass->tool->requests->len; i++)
     g_ptr_array_add (names, ((DbrRequestDef *) g_ptr_array_index (pass->tool->requests, i))->id);
-  g_autofree char *remedy = hint (id, names);
+  g_autofree char *remedy = dbr_catalogue_hint (id, names);
   g_autofree char *text = g_strdup_printf (_ ("there is no request \"%s\"; %s"), id, remedy);
   say (pass, DBR_CATALOGUE_ERROR_REFERENCE, text);
   return -1;
@@ -199,11 +199,24 @@ check_pages (Pass *pass, const DbrRequestDef *request)
            _ ("pages counts the offset itself; remove the <query> that sets it"));
 }
 
+static gboolean
+is_one_of (const DbrTool *tool, const char *param)
+{
+  return tool->one_of && g_strv_contains ((const char *const *) tool->one_of, param);
+}
+
 static void
 check_request (Pass *pass, DbrRequestDef *request)
 {
   pass->request = request;
   pass->line = request->line;
+  if (request->with && !is_one_of (pass->tool, request->with))
+    {
+      g_autofree char *text = g_strdup_printf (
+          _ ("with=\"%s\" names no parameter of the tool's <one-of>; add it there, or use when"),
+          request->with);
+      say (pass, DBR_CATALOGUE_ERROR_REFERENCE, text);
+    }
   dbr_request_expressions (request, on_expression, pass);
   check_pages (pass, request);
 }
@@ -270,32 +283,20 @@ on_answer_parameter (const char *name, guint line, gpointer user_data)
   pass->line = before;
 }
 
+/* The arguments of a <call> against the parameters of the tool that it means. */
 static void
-on_answer_call (const char *name, const char *const *arguments, guint line, gpointer user_data)
+check_call (const Pass *pass, const DbrTool *tool, const char *const *arguments, guint line)
 {
-  const Pass *pass = user_data;
   DbrLoader *loader = pass->loader;
-  const DbrTool *tool = dbr_catalogue_find (loader->catalogue, name);
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  line = line ? line : pass->line;
-  if (!tool)
-    {
-      for (guint i = 0; i < loader->catalogue->tools->len; i++)
-        g_ptr_array_add (names,
-                         ((DbrTool *) g_ptr_array_index (loader->catalogue->tools, i))->name);
-      g_autofree char *remedy = hint (name, names);
-      dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_REFERENCE, line,
-                          _ ("<call> names the tool \"%s\", which isn't there; %s"), name, remedy);
-      return;
-    }
   for (guint i = 0; i < tool->params->len; i++)
     {
       const DbrParam *param = g_ptr_array_index (tool->params, i);
       g_ptr_array_add (names, param->name);
       if (param->required && !g_strv_contains (arguments, param->name))
         dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_REFERENCE, line,
-                            _ ("<call> of \"%s\" lacks the required argument \"%s\"; add it"), name,
-                            param->name);
+                            _ ("<call> of \"%s\" lacks the required argument \"%s\"; add it"),
+                            tool->name, param->name);
     }
   for (guint i = 0; arguments[i]; i++)
     {
@@ -303,13 +304,57 @@ on_answer_call (const char *name, const char *const *arguments, guint line, gpoi
         if (g_str_equal (arguments[i], arguments[j]))
           dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, line,
                               _ ("<call> of \"%s\" gives the argument \"%s\" twice; remove one"),
-                              name, arguments[i]);
+                              tool->name, arguments[i]);
       if (dbr_tool_param (tool, arguments[i]))
         continue;
-      g_autofree char *remedy = hint (arguments[i], names);
+      g_autofree char *remedy = dbr_catalogue_hint (arguments[i], names);
       dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_REFERENCE, line,
                           _ ("<call> gives \"%s\" the argument \"%s\", which it doesn't take; %s"),
-                          name, arguments[i], remedy);
+                          tool->name, arguments[i], remedy);
+    }
+}
+
+static void
+report_no_tool (const Pass *pass, const DbrOffer *offer, const char *name, guint line)
+{
+  const GPtrArray *tools = pass->loader->catalogue->tools;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  for (guint i = 0; i < tools->len; i++)
+    {
+      DbrTool *tool = g_ptr_array_index (tools, i);
+      if (dbr_tool_is_offered (tool, offer))
+        g_ptr_array_add (names, tool->name);
+    }
+  g_autofree char *remedy = dbr_catalogue_hint (name, names);
+  if (offer)
+    dbr_loader_problem (pass->loader, DBR_CATALOGUE_ERROR_REFERENCE, line,
+                        _ ("<call> names the tool \"%s\", which isn't in the offer \"%s\"; %s"),
+                        name, offer->name, remedy);
+  else
+    dbr_loader_problem (pass->loader, DBR_CATALOGUE_ERROR_REFERENCE, line,
+                        _ ("<call> names the tool \"%s\", which isn't there; %s"), name, remedy);
+}
+
+/* A tool of several offers must find what it names in each of them. */
+static void
+on_answer_call (const char *name, const char *const *arguments, guint line, gpointer user_data)
+{
+  const Pass *pass = user_data;
+  const DbrCatalogue *catalogue = pass->loader->catalogue;
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  guint n = MAX (catalogue->offers->len, 1);
+  line = line ? line : pass->line;
+  for (guint i = 0; i < n; i++)
+    {
+      const DbrOffer *offer
+          = catalogue->offers->len ? g_ptr_array_index (catalogue->offers, i) : NULL;
+      if (!dbr_tool_is_offered (pass->tool, offer))
+        continue;
+      const DbrTool *tool = dbr_offer_find (catalogue, offer, name);
+      if (!tool)
+        report_no_tool (pass, offer, name, line);
+      else if (g_hash_table_add (seen, GSIZE_TO_POINTER ((gsize) tool)))
+        check_call (pass, tool, arguments, line);
     }
 }
 
@@ -348,6 +393,28 @@ check_parameters (Pass *pass)
       param->in_path = (pass->in_path & bit) && param->type != DBR_PARAM_PATH;
       param->keeps_null = (pass->in_field & bit) && !((pass->in_text | pass->in_path) & bit)
                           && !param->required && !param->default_value;
+    }
+}
+
+/* What is one of several can be left out, so it has no default and isn't required. */
+static void
+check_one_of (Pass *pass)
+{
+  DbrTool *tool = pass->tool;
+  for (guint i = 0; tool->one_of && tool->one_of[i]; i++)
+    {
+      const DbrParam *param = dbr_tool_param (tool, tool->one_of[i]);
+      if (!param)
+        {
+          use_parameter (pass, tool->one_of[i], NULL);
+          continue;
+        }
+      if (param->required || param->default_value || param->wildcard)
+        dbr_loader_problem (pass->loader, DBR_CATALOGUE_ERROR_RULE,
+                            dbr_loader_line (pass->loader, param),
+                            _ ("the parameter \"%s\" is one of several, so it can be left out; "
+                               "remove required, default and wildcard"),
+                            param->name);
     }
 }
 
@@ -401,7 +468,7 @@ check_tool (DbrLoader *loader, DbrTool *tool, guint index)
       for (guint i = 0; i < loader->catalogue->categories->len; i++)
         g_ptr_array_add (
             names, ((DbrCategory *) g_ptr_array_index (loader->catalogue->categories, i))->name);
-      g_autofree char *remedy = hint (tool->category, names);
+      g_autofree char *remedy = dbr_catalogue_hint (tool->category, names);
       dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_REFERENCE, tool->line,
                           _ ("the tool \"%s\" names the category \"%s\", which isn't there; %s"),
                           tool->name, tool->category, remedy);
@@ -412,11 +479,35 @@ check_tool (DbrLoader *loader, DbrTool *tool, guint index)
   check_cycles (&pass);
   check_answer (&pass);
   check_graph (&pass);
+  check_one_of (&pass);
   check_parameters (&pass);
   check_bindings (&pass, index);
 }
 
 /* ---- the file */
+
+/* One name may stand in several offers, each time for another tool; never twice in one. */
+static void
+check_tool_name (DbrLoader *loader, const DbrTool *before, const DbrTool *tool)
+{
+  const GPtrArray *offers = loader->catalogue->offers;
+  if (!g_str_equal (before->name, tool->name))
+    return;
+  if (offers->len == 0)
+    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, tool->line,
+                        _ ("a second tool \"%s\"; rename one"), tool->name);
+  for (guint i = 0; i < offers->len; i++)
+    {
+      const DbrOffer *offer = g_ptr_array_index (offers, i);
+      if (!dbr_tool_is_offered (before, offer) || !dbr_tool_is_offered (tool, offer))
+        continue;
+      dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, tool->line,
+                          _ ("a second tool \"%s\" in the offer \"%s\"; rename one, or name "
+                             "other offers"),
+                          tool->name, offer->name);
+      return;
+    }
+}
 
 static void
 check_names (DbrLoader *loader)
@@ -431,20 +522,17 @@ check_names (DbrLoader *loader)
                             dbr_loader_line (loader, category),
                             _ ("a second category \"%s\"; merge them"), category->name);
     }
-  g_hash_table_remove_all (seen);
   for (guint i = 0; i < self->tools->len; i++)
-    {
-      const DbrTool *tool = g_ptr_array_index (self->tools, i);
-      if (!g_hash_table_add (seen, tool->name))
-        dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, tool->line,
-                            _ ("a second tool \"%s\"; rename one"), tool->name);
-    }
+    for (guint j = 0; j < i; j++)
+      check_tool_name (loader, g_ptr_array_index (self->tools, j),
+                       g_ptr_array_index (self->tools, i));
 }
 
 void
 dbr_catalogue_check (DbrLoader *loader)
 {
   const DbrCatalogue *self = loader->catalogue;
+  dbr_offers_check (loader);
   check_names (loader);
   dbr_catalogue_check_variables (loader);
   if (self->tools->len == 0)

@@ -41,6 +41,7 @@ visit_fields (const Walk *walk, DbrRole role, const char *what, const GPtrArray 
       visit_path (walk, DBR_ROLE_WHEN, "when", field->when);
       visit_path (walk, role, what, field->from);
       visit (walk, role, what, field->value);
+      visit_fields (walk, role, what, field->fields);
     }
 }
 

@@ -351,6 +351,8 @@ read_root (DbrLoader *loader, const xmlNode *root)
       read_category (loader, child);
     else if (dbr_xml_is (child, "tool"))
       read_tool (loader, child);
+    else if (dbr_xml_is (child, "offer"))
+      dbr_offer_read (loader, child);
     else
       dbr_loader_reserved (loader, child);
   dbr_loader_missing (loader, root, "title", title);
@@ -379,6 +381,7 @@ dbr_catalogue_free (DbrCatalogue *self)
   dbr_backend_def_free (self->backend);
   g_ptr_array_unref (self->categories);
   g_ptr_array_unref (self->tools);
+  g_ptr_array_unref (self->offers);
   g_free (self);
 }
 
@@ -419,6 +422,7 @@ dbr_catalogue_load_data (const char *text,
   self->is_shipped = options->is_shipped;
   self->categories = g_ptr_array_new_with_free_func (category_free);
   self->tools = g_ptr_array_new_with_free_func ((GDestroyNotify) dbr_tool_free);
+  self->offers = g_ptr_array_new_with_free_func (dbr_offer_free);
 
   g_autoptr (DbrXmlDoc) doc = parse (&loader, text, len);
   if (doc)
@@ -427,6 +431,8 @@ dbr_catalogue_load_data (const char *text,
     dbr_catalogue_check (&loader);
   if (doc && problems->len == 0 && !options->is_shipped && options->schema_dir)
     check_grammar (&loader, doc);
+  if (doc && problems->len == 0)
+    dbr_offers_choose (&loader);
   if (problems->len)
     {
       give_problems (&loader, error);

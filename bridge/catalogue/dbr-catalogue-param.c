@@ -24,6 +24,7 @@ dbr_param_free (DbrParam *self)
   if (!self)
     return;
   g_free (self->name);
+  g_strfreev (self->offers);
   g_free (self->description);
   g_free (self->wildcard);
   g_clear_pointer (&self->default_value, dbr_json_doc_unref);
@@ -297,7 +298,7 @@ dbr_param_read (DbrLoader *loader, const xmlNode *node, guint depth)
   if (!dbr_loader_form (loader, node,
                         is_items ? "type minimum maximum min-length max-length pattern refuse "
                                    "min-items max-items"
-                                 : "name type required default minimum maximum min-length "
+                                 : "name type offer required default minimum maximum min-length "
                                    "max-length pattern slashes wildcard refuse min-items max-items",
                         "value items param"))
     return NULL;
@@ -318,6 +319,13 @@ dbr_param_read (DbrLoader *loader, const xmlNode *node, guint depth)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
                         _ ("the type path stands inside of another parameter; only a tool's own "
                            "parameter can be a whole path"));
+  self->offers = dbr_loader_words (loader, node, "offer", DBR_WORD_CATALOGUE, 1);
+  if (self->offers && depth > 0)
+    dbr_loader_problem (
+        loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
+        _ ("\"%s\" is a member, so it can't have an offer of its own; give it to the "
+           "whole parameter"),
+        self->name);
   dbr_loader_yes_no (loader, node, "required", &self->required);
   dbr_loader_yes_no (loader, node, "slashes", &self->slashes);
   self->wildcard = dbr_xml_attribute (node, "wildcard");

@@ -59,6 +59,7 @@ typedef enum
   DBR_WORD_VARIABLE,  /* [A-Z_][A-Z0-9_]{0,99} */
   DBR_WORD_SERVER,    /* [A-Za-z0-9_-]{1,64} */
   DBR_WORD_HEADER,    /* [A-Za-z0-9-]{1,64} */
+  DBR_WORD_CODE,      /* [a-z0-9_.-]{1,64} */
 } DbrWord;
 
 /* ---- problems (dbr-catalogue-load.c) */
@@ -90,6 +91,10 @@ dbr_loader_need (DbrLoader *self, const xmlNode *node, const char *name);
 char *
 dbr_loader_word (
     DbrLoader *self, const xmlNode *node, const char *name, DbrWord kind, gboolean needed);
+/* Names parted by single spaces, each once, at least @least; NULL when absent or wrong. */
+char **
+dbr_loader_words (
+    DbrLoader *self, const xmlNode *node, const char *name, DbrWord kind, guint least);
 gboolean
 dbr_loader_yes_no (DbrLoader *self, const xmlNode *node, const char *name, gboolean *out);
 gboolean
@@ -136,6 +141,11 @@ DbrRequestDef *
 dbr_request_read (DbrLoader *loader, const xmlNode *node, guint index);
 void
 dbr_request_free (DbrRequestDef *self);
+/* <on>: into @advice (element-type DbrAdvice). */
+void
+dbr_advice_read (DbrLoader *loader, const xmlNode *node, GPtrArray *advice);
+void
+dbr_advice_free (gpointer advice);
 DbrTool *
 dbr_tool_read (DbrLoader *loader, const xmlNode *node);
 void
@@ -190,7 +200,28 @@ dbr_expression_uses_item (const DbrExpression *self);
 gboolean
 dbr_expression_uses_graph (const DbrExpression *self);
 
+/* ---- offers (dbr-catalogue-offer.c) */
+void
+dbr_offer_read (DbrLoader *loader, const xmlNode *node);
+void
+dbr_offer_free (gpointer offer);
+/* Names, the default, and what tools say of them. */
+void
+dbr_offers_check (DbrLoader *loader);
+/* Whether the tool is in @offer (NULL: the file has none). */
+gboolean
+dbr_tool_is_offered (const DbrTool *self, const DbrOffer *offer);
+/* The tool of that name in @offer (NULL: the file has none). */
+const DbrTool *
+dbr_offer_find (const DbrCatalogue *catalogue, const DbrOffer *offer, const char *tool);
+/* Keeps the chosen offer only; a name that isn't there is a problem. */
+void
+dbr_offers_choose (DbrLoader *loader);
+
 /* ---- the semantic pass */
+/* "did you mean x?" or what there is (transfer full). @names: (element-type utf8). */
+char *
+dbr_catalogue_hint (const char *name, const GPtrArray *names);
 void
 dbr_catalogue_check (DbrLoader *loader); /* the whole file */
 /* Fills in access and what annotations are derived from; judges it. */

@@ -22,6 +22,7 @@ field_free (gpointer data)
   g_clear_pointer (&self->from, dbr_json_path_free);
   g_clear_pointer (&self->json, dbr_json_doc_unref);
   g_clear_pointer (&self->absent, dbr_json_doc_unref);
+  g_clear_pointer (&self->fields, g_ptr_array_unref);
   g_free (self);
 }
 
@@ -38,10 +39,11 @@ tail_free (DbrTailSpec *self)
   g_free (self);
 }
 
-static void
-advice_free (gpointer data)
+void
+dbr_advice_free (gpointer data)
 {
   DbrAdvice *self = data;
+  g_free (self->code);
   g_clear_pointer (&self->advice, dbr_template_free);
   g_free (self);
 }
@@ -52,6 +54,7 @@ dbr_request_free (DbrRequestDef *self)
   if (!self)
     return;
   g_free (self->id);
+  g_free (self->with);
   g_clear_pointer (&self->method, dbr_template_free);
   g_clear_pointer (&self->path, dbr_template_free);
   g_clear_pointer (&self->when, dbr_json_path_free);
@@ -159,28 +162,64 @@ read_header (DbrLoader *loader, const xmlNode *node, DbrRequestDef *self)
   field->value = dbr_loader_template (loader, node, "value");
 }
 
+#define MAX_FIELD_NESTING 4u
+
 static void
-read_field (DbrLoader *loader, const xmlNode *node, DbrRequestDef *self)
+read_field (DbrLoader *loader, const xmlNode *node, GPtrArray *all, guint depth);
+
+/* An object made of fields. */
+static void
+read_nested (DbrLoader *loader, const xmlNode *node, DbrField *field, guint depth)
+{
+  field->fields = g_ptr_array_new_with_free_func (field_free);
+  if (depth == MAX_FIELD_NESTING)
+    rule (loader, node, _ ("fields are nested deeper than 4; no body needs that"));
+  else
+    for (xmlNode *child = dbr_xml_first_element (node); child; child = dbr_xml_next_element (child))
+      read_field (loader, child, field->fields, depth + 1);
+}
+
+/* Whether a field says in exactly one way what it is. */
+static gboolean
+has_one_way (DbrLoader *loader, const xmlNode *node)
 {
   static const char *const ways[] = { "from", "value", "json", NULL };
-  if (!dbr_loader_form (loader, node, "name from value json absent", "")
-      || !one_of (loader, node, ways))
+  gboolean any = FALSE;
+  if (!dbr_xml_first_element (node))
+    return one_of (loader, node, ways);
+  for (guint i = 0; ways[i]; i++)
+    any = any || xmlHasProp (node, (const xmlChar *) ways[i]);
+  if (any)
+    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_GRAMMAR, dbr_node_line (node),
+                        _ ("<field> has <field> children and one of from, value, json; keep one "
+                           "of them"));
+  return !any;
+}
+
+static void
+read_field (DbrLoader *loader, const xmlNode *node, GPtrArray *all, guint depth)
+{
+  if (!dbr_loader_form (loader, node, "name when from value json absent", "field")
+      || !has_one_way (loader, node))
     return;
   g_autofree char *name = dbr_loader_need (loader, node, "name");
   if (!name)
     return;
-  for (guint i = 0; i < self->body_fields->len; i++)
-    if (g_str_equal (((DbrField *) g_ptr_array_index (self->body_fields, i))->name, name))
+  for (guint i = 0; i < all->len; i++)
+    if (g_str_equal (((DbrField *) g_ptr_array_index (all, i))->name, name))
       dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, dbr_node_line (node),
                           _ ("the field \"%s\" is there twice; remove one"), name);
   DbrField *field = g_new0 (DbrField, 1);
-  g_ptr_array_add (self->body_fields, field);
+  g_ptr_array_add (all, field);
   dbr_loader_mark (loader, field, node);
   field->name = g_steal_pointer (&name);
+  field->when = dbr_loader_path (loader, node, "when", DBR_JSON_PATH_CONDITION);
   field->from = dbr_loader_path (loader, node, "from", DBR_JSON_PATH_RELATIVE);
   field->value = dbr_loader_template (loader, node, "value");
   field->json = dbr_loader_json (loader, node, "json");
   field->absent = dbr_loader_json (loader, node, "absent");
+  if (dbr_xml_first_element (node))
+    read_nested (loader, node, field, depth);
   if (field->from && !dbr_json_path_is_singular (field->from))
     rule (loader, node, _ ("its from may select several values; a field holds one: name one node"));
   if (xmlHasProp (node, (const xmlChar *) "absent") && !xmlHasProp (node, (const xmlChar *) "from"))
@@ -212,7 +251,7 @@ read_body (DbrLoader *loader, const xmlNode *node, DbrRequestDef *self)
     }
   self->body_fields = g_ptr_array_new_with_free_func (field_free);
   for (const xmlNode *child = first; child; child = dbr_xml_next_element (child))
-    read_field (loader, child, self);
+    read_field (loader, child, self->body_fields, 1);
 }
 
 static void
@@ -231,24 +270,50 @@ read_tail (DbrLoader *loader, const xmlNode *node, DbrRequestDef *self)
   tail->context = dbr_loader_template (loader, node, "context");
 }
 
+/* Two that would both be meant: the same status or any, and the same code or any. */
+static gboolean
+is_same_case (const DbrAdvice *one, const DbrAdvice *other)
+{
+  return one->status == other->status && g_strcmp0 (one->code, other->code) == 0;
+}
+
 static void
-read_advice (DbrLoader *loader, const xmlNode *node, DbrRequestDef *self)
+report_same_case (DbrLoader *loader, const xmlNode *node, const DbrAdvice *one)
+{
+  if (one->code)
+    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, dbr_node_line (node),
+                        _ ("the advice for code \"%s\" is there twice; merge them"), one->code);
+  else
+    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, dbr_node_line (node),
+                        _ ("the advice for status %u is there twice; merge them"), one->status);
+}
+
+void
+dbr_advice_read (DbrLoader *loader, const xmlNode *node, GPtrArray *all)
 {
   static const guint range[] = { 300, 599 };
-  guint status = 0;
-  g_autofree char *text = NULL;
-  if (!dbr_loader_form (loader, node, "status", ""))
+  DbrAdvice case_of = { 0 };
+  g_autofree char *code = NULL;
+  if (!dbr_loader_form (loader, node, "status code", ""))
     return;
-  text = dbr_loader_need (loader, node, "status");
-  if (!text || !dbr_loader_uint (loader, node, "status", range, &status))
+  gboolean status = xmlHasProp (node, (const xmlChar *) "status") != NULL;
+  code = dbr_loader_word (loader, node, "code", DBR_WORD_CODE, FALSE);
+  if (!status && !xmlHasProp (node, (const xmlChar *) "code"))
+    {
+      dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_GRAMMAR, dbr_node_line (node),
+                          _ ("<on> has neither status nor code; add one"));
+      return;
+    }
+  if (status && !dbr_loader_uint (loader, node, "status", range, &case_of.status))
     return;
-  for (guint i = 0; i < self->advice->len; i++)
-    if (((DbrAdvice *) g_ptr_array_index (self->advice, i))->status == status)
-      dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, dbr_node_line (node),
-                          _ ("the advice for status %u is there twice; merge them"), status);
+  case_of.code = code;
+  for (guint i = 0; i < all->len; i++)
+    if (is_same_case (g_ptr_array_index (all, i), &case_of))
+      report_same_case (loader, node, &case_of);
   DbrAdvice *advice = g_new0 (DbrAdvice, 1);
-  g_ptr_array_add (self->advice, advice);
-  advice->status = status;
+  g_ptr_array_add (all, advice);
+  advice->status = case_of.status;
+  advice->code = g_steal_pointer (&code);
   advice->advice = dbr_loader_template_text (loader, node);
 }
 
@@ -273,7 +338,7 @@ read_children (DbrLoader *loader, const xmlNode *node, DbrRequestDef *self)
         read_tail (loader, child, self);
       }
     else if (dbr_xml_is (child, "on"))
-      read_advice (loader, child, self);
+      dbr_advice_read (loader, child, self->advice);
     else if (dbr_xml_is (child, "unknown"))
       {
         dbr_loader_once (loader, child, &unknown);
@@ -360,7 +425,7 @@ DbrRequestDef *
 dbr_request_read (DbrLoader *loader, const xmlNode *node, guint index)
 {
   if (!dbr_loader_form (loader, node,
-                        "id path method when optional accept rows pages for-each per take max "
+                        "id path method when with optional accept rows pages for-each per take max "
                         "confirm destroys idempotent timeout",
                         "query header body tail on unknown until"))
     return NULL;
@@ -375,13 +440,14 @@ dbr_request_read (DbrLoader *loader, const xmlNode *node, guint index)
   if (!xmlHasProp (node, (const xmlChar *) "method"))
     self->method = dbr_template_new ("GET", NULL);
   self->when = dbr_loader_path (loader, node, "when", DBR_JSON_PATH_CONDITION);
+  self->with = dbr_loader_word (loader, node, "with", DBR_WORD_PARAM, FALSE);
   self->accept = read_accept (loader, node);
   self->rows = dbr_xml_attribute (node, "rows");
   self->for_each = dbr_loader_path (loader, node, "for-each", DBR_JSON_PATH_RFC);
   self->per = dbr_loader_template (loader, node, "per");
   self->query = g_ptr_array_new_with_free_func (field_free);
   self->headers = g_ptr_array_new_with_free_func (field_free);
-  self->advice = g_ptr_array_new_with_free_func (advice_free);
+  self->advice = g_ptr_array_new_with_free_func (dbr_advice_free);
   read_numbers (loader, node, self);
   read_children (loader, node, self);
   check_together (loader, node, self);

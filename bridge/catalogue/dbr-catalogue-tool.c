@@ -27,6 +27,8 @@ dbr_tool_free (DbrTool *self)
   g_free (self->category);
   g_free (self->title);
   g_free (self->description);
+  g_strfreev (self->offers);
+  g_strfreev (self->one_of);
   g_clear_pointer (&self->params, g_ptr_array_unref);
   g_clear_pointer (&self->requests, g_ptr_array_unref);
   graph_free (self->graph);
@@ -132,9 +134,18 @@ read_text (DbrLoader *loader, const xmlNode *node)
   return dbr_loader_form (loader, node, "", "") ? dbr_loader_text (loader, node) : NULL;
 }
 
+static char **
+read_one_of (DbrLoader *loader, const xmlNode *node)
+{
+  g_autofree char *params = dbr_loader_form (loader, node, "params", "")
+                                ? dbr_loader_need (loader, node, "params")
+                                : NULL;
+  return params ? dbr_loader_words (loader, node, "params", DBR_WORD_PARAM, 2) : NULL;
+}
+
 typedef struct
 {
-  gboolean title, description, graph, answer, request;
+  gboolean title, description, graph, answer, request, one_of;
 } Seen;
 
 static void
@@ -158,6 +169,12 @@ read_child (DbrLoader *loader, const xmlNode *child, DbrTool *self, Seen *seen)
     {
       seen->request = TRUE;
       add_request (loader, child, self);
+    }
+  else if (dbr_xml_is (child, "one-of"))
+    {
+      dbr_loader_once (loader, child, &seen->one_of);
+      g_strfreev (self->one_of);
+      self->one_of = read_one_of (loader, child);
     }
   else if (dbr_xml_is (child, "graph"))
     {
@@ -185,14 +202,15 @@ DbrTool *
 dbr_tool_read (DbrLoader *loader, const xmlNode *node)
 {
   Seen seen = { FALSE };
-  if (!dbr_loader_form (loader, node, "name category",
-                        "title description param request graph answer find use offer"))
+  if (!dbr_loader_form (loader, node, "name category offer",
+                        "title description param one-of request graph answer find use"))
     return NULL;
   g_autoptr (DbrTool) self = g_new0 (DbrTool, 1);
   dbr_loader_mark (loader, self, node);
   self->line = dbr_node_line (node);
   self->name = dbr_loader_word (loader, node, "name", DBR_WORD_TOOL, TRUE);
   self->category = dbr_loader_word (loader, node, "category", DBR_WORD_CATEGORY, TRUE);
+  self->offers = dbr_loader_words (loader, node, "offer", DBR_WORD_CATALOGUE, 1);
   self->params = g_ptr_array_new_with_free_func ((GDestroyNotify) dbr_param_free);
   self->requests = g_ptr_array_new_with_free_func ((GDestroyNotify) dbr_request_free);
   for (xmlNode *child = dbr_xml_first_element (node); child; child = dbr_xml_next_element (child))

@@ -30,7 +30,8 @@ typedef enum
 typedef struct _DbrParam DbrParam;
 struct _DbrParam
 {
-  char *name; /* NULL for items */
+  char *name;    /* NULL for items */
+  char **offers; /* nullable: in every offer of its tool */
   char *description;
   DbrParamType type;
   gboolean required;
@@ -55,10 +56,11 @@ typedef struct
 {
   char *name;         /* NULL with from_object */
   DbrTemplate *value; /* query, header; field text */
-  DbrJsonPath *when;  /* query: nullable condition */
+  DbrJsonPath *when;  /* query, field: nullable condition */
   DbrJsonPath *from;  /* field: node; query: object of pairs */
   DbrJsonDoc *json;   /* field: fixed JSON */
   DbrJsonDoc *absent; /* field: JSON when `from` selects nothing; NULL: leave out */
+  GPtrArray *fields;  /* (element-type DbrField) field: an object of these; left out when all are */
 } DbrField;
 
 typedef struct
@@ -69,7 +71,8 @@ typedef struct
 
 typedef struct
 {
-  guint status;
+  guint status; /* 0: any */
+  char *code;   /* nullable: any; else what the backend's error_code selects */
   DbrTemplate *advice;
 } DbrAdvice;
 
@@ -81,6 +84,7 @@ typedef struct
   DbrTemplate *path;   /* relative to the prefix; a `path` parameter alone: the whole final path */
   gboolean whole_path; /* the path is one {parameter} of type path */
   DbrJsonPath *when;   /* nullable condition */
+  char *with;          /* nullable: sent only if this parameter of the tool's one_of is given */
   gboolean optional;
   guint *accept;         /* 0-terminated, nullable */
   char *rows;            /* nullable */
@@ -115,6 +119,8 @@ typedef struct
 typedef struct
 {
   char *name, *category, *title, *description;
+  char **offers;       /* nullable: in every offer */
+  char **one_of;       /* nullable: parameters of which exactly one is given */
   GPtrArray *params;   /* (element-type DbrParam) */
   GPtrArray *requests; /* (element-type DbrRequestDef), at most 32 */
   DbrGraphDef *graph;  /* nullable */
@@ -140,6 +146,9 @@ typedef struct
 {
   char *server_name;
   char *url, *url_env, *socket_env; /* nullable but url or socket */
+  char *unreachable;                /* nullable: what to do when no connection can be made */
+  char *
+      socket; /* nullable: a unix socket below the user's runtime folder, when no variable says where */
   char *prefix;
   DbrSignInDef *sign_in;          /* nullable */
   char *ca_file_env;              /* nullable */
@@ -149,8 +158,12 @@ typedef struct
   char *paging_limit, *paging_offset; /* nullable: query parameters */
   char *paging_total;                 /* nullable: the body's member */
   guint paging_max;
-  DbrJsonPath *error_detail; /* nullable */
-  DbrLogStyle *log_style;    /* nullable */
+  DbrJsonPath *error_detail;   /* nullable */
+  DbrJsonPath *error_code;     /* nullable: a stable word in a failure's body */
+  DbrJsonPath *error_problems; /* nullable: the wrong fields in a failure's body */
+  DbrTemplate *error_problem;  /* with error_problems: one of them (@) as text */
+  GPtrArray *error_advice;     /* (element-type DbrAdvice) of any request */
+  DbrLogStyle *log_style;      /* nullable */
 } DbrBackendDef;
 
 typedef struct
@@ -158,13 +171,25 @@ typedef struct
   char *name, *title;
 } DbrCategory;
 
+/* One of several selections of the tools, for one kind of user. */
+typedef struct
+{
+  char *name;
+  char *server_name;  /* nullable: the backend's */
+  char *instructions; /* after the catalogue's own */
+  gboolean is_default;
+  gboolean is_shell_only; /* for the command line; never served over MCP */
+} DbrOffer;
+
 typedef struct
 {
   char *name, *title, *instructions, *file;
   gboolean is_shipped;
   DbrBackendDef *backend;
   GPtrArray *categories; /* (element-type DbrCategory) */
-  GPtrArray *tools;      /* (element-type DbrTool), in file order */
+  GPtrArray *tools;      /* (element-type DbrTool), in file order; those of the offer */
+  GPtrArray *offers;     /* (element-type DbrOffer) all of the file; empty: it has none */
+  const DbrOffer *offer; /* the one that was loaded; NULL: the file has none */
 } DbrCatalogue;
 
 typedef struct
@@ -173,6 +198,7 @@ typedef struct
   const char *const
       *allow_env;         /* nullable: more variables that a user's file may read; ours never */
   const char *schema_dir; /* nullable: where catalogue.rng and our own catalogues are */
+  const char *offer;      /* nullable: the file's default one */
 } DbrCatalogueOptions;
 
 /**
@@ -182,7 +208,8 @@ typedef struct
  * @error: return location
  *
  * Reads at most DBR_CATALOGUE_MAX_BYTES and checks form, references and rules. Nothing outside of
- * the file is read: a document type is refused before it declares anything.
+ * the file is read: a document type is refused before it declares anything. The whole file is
+ * checked; then what isn't of the offer is dropped, so that nothing of another one can be reached.
  *
  * Returns: (transfer full): the catalogue, or %NULL.
  * Errors: #DBR_CATALOGUE_ERROR, the code of the first problem. Every line of the message is one,

@@ -145,8 +145,11 @@ json_t *
 dbr_tool_describe (const DbrTool *self, const char *note)
 {
   json_t *tool = json_object (), *schema = json_object ();
-  g_autofree char *description
-      = note ? g_strdup_printf ("%s %s", self->description, note) : g_strdup (self->description);
+  g_autofree char *one_of
+      = self->one_of ? dbr_names_join ((const char *const *) self->one_of) : NULL;
+  g_autofree char *description = g_strdup_printf (
+      "%s%s%s%s%s%s", self->description, one_of ? " Give exactly one of " : "",
+      one_of ? one_of : "", one_of ? "." : "", note ? " " : "", note ? note : "");
   json_object_set_new (tool, "name", json_string (self->name));
   json_object_set_new (tool, "title", json_string (self->title));
   json_object_set_new (tool, "description", json_string (description));

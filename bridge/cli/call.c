@@ -111,8 +111,8 @@ read_arguments (char **pairs, const char *json, GError **error)
   return doc;
 }
 
-static int
-run_call (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments)
+int
+dbr_cli_run_tool (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments)
 {
   Run run = { 0 };
   DbrCallEvents events = { on_progress, on_ask, on_done };
@@ -136,12 +136,10 @@ call_tool (DbrOpenOptions *open, const char *tool, DbrJsonDoc *arguments)
   DbrToolHost *host;
   int status;
 
-  if (open->backend == NULL && open->catalogue == NULL)
-    {
-      open->backend = dbr_open_find_backend (tool, &error);
-      if (open->backend == NULL)
-        return dbr_cli_complain (error);
-    }
+  if (!dbr_open_settle_offer (open, &error))
+    return dbr_cli_complain (error);
+  if (open->backend == NULL && open->catalogue == NULL && !dbr_open_find_tool (open, tool, &error))
+    return dbr_cli_complain (error);
   host = dbr_open (open, &error);
   if (host == NULL)
     return dbr_cli_complain (error);
@@ -151,7 +149,7 @@ call_tool (DbrOpenOptions *open, const char *tool, DbrJsonDoc *arguments)
       dbr_host_free (host);
       return DBR_EXIT_USAGE;
     }
-  status = run_call (host, tool, arguments);
+  status = dbr_cli_run_tool (host, tool, arguments);
   dbr_host_free (host);
   return status;
 }

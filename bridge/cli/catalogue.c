@@ -63,8 +63,25 @@ print_tools (const DbrCatalogue *catalogue)
     }
 }
 
+/* Each offer's tools: the file was checked, so that it loads again. */
 static void
-print_catalogue (const DbrCatalogue *catalogue)
+print_offers (const DbrCatalogue *catalogue, const DbrCatalogueOptions *options)
+{
+  for (guint i = 0; i < catalogue->offers->len; i++)
+    {
+      const DbrOffer *offer = g_ptr_array_index (catalogue->offers, i);
+      DbrCatalogueOptions how = *options;
+      how.offer = offer->name;
+      g_autoptr (DbrCatalogue) one = dbr_catalogue_load (catalogue->file, &how, NULL);
+      g_print (_ ("  offer %s%s%s:\n"), offer->name, offer->is_default ? _ (", the default") : "",
+               offer->is_shell_only ? _ (", for the command line only") : "");
+      if (one)
+        print_tools (one);
+    }
+}
+
+static void
+print_catalogue (const DbrCatalogue *catalogue, const DbrCatalogueOptions *options)
 {
   const DbrBackendDef *backend = catalogue->backend;
   g_autofree char *address = backend->url ? dbr_text_redact_url (backend->url) : NULL;
@@ -77,7 +94,10 @@ print_catalogue (const DbrCatalogue *catalogue)
     g_print (_ ("  signs in at: %s\n"), backend->sign_in->path);
   print_variables (backend);
   print_access (backend);
-  print_tools (catalogue);
+  if (catalogue->offer)
+    print_offers (catalogue, options);
+  else
+    print_tools (catalogue);
 }
 
 /* One of our own, byte for byte: whoever changes a copy has made a catalogue of his own. */
@@ -110,7 +130,7 @@ check_files (char **files, char **allow_env)
                                       .schema_dir = *schema_dir ? schema_dir : NULL };
       g_autoptr (DbrCatalogue) catalogue = dbr_catalogue_load (files[i], &options, &error);
       if (catalogue)
-        print_catalogue (catalogue);
+        print_catalogue (catalogue, &options);
       else
         {
           g_printerr ("%s\n", error->message);

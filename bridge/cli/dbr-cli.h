@@ -25,6 +25,8 @@ int
 dbr_cli_tools (int argc, char **argv);
 int
 dbr_cli_catalogue (int argc, char **argv);
+int
+dbr_cli_engine (int argc, char **argv);
 
 /* ---- dbr-install.c: where the program's parts are, from the build tree or installed, wherever
  * that was moved to. */
@@ -41,11 +43,30 @@ dbr_install_locale_dir (void);
 char **
 dbr_install_catalogues (void);
 
+/* The planning engine's program: beside ours (transfer full). */
+char *
+dbr_install_engine (void);
+
+/* ---- dbr-folders.c: where this user's running and kept things are. The home folder comes from the password
+ * database: $HOME is wrong as often as it is missing in what harnesses start. */
+/* $XDG_RUNTIME_DIR/@relative; unset: below /run/user/UID if that is ours, else below ~/.local/state. Only
+ * absolute values of variables count (transfer full). */
+char *
+dbr_folders_socket (const char *relative);
+/* $XDG_STATE_HOME/drawbridge/@name; unset: ~/.local/state/drawbridge/@name (transfer full). */
+char *
+dbr_folders_state (const char *name);
+
 /* ---- dbr-open.c */
+#define DBR_ENGINE "engine" /* the backend that is meant when none is named */
 typedef struct
 {
-  char *backend;   /* a shipped catalogue's name */
-  char *catalogue; /* or a file of the user's own */
+  char *backend;                /* a shipped catalogue's name */
+  char *catalogue;              /* or a file of the user's own */
+  char *offer;                  /* nullable: the catalogue's default one */
+  gboolean client, coordinator; /* the offers of these names */
+  char *socket;                 /* nullable: in place of all other addresses */
+  char **environment;           /* nullable: the process's own */
   char **allow_env;
   char *plain_http;
   char *scope;
@@ -64,11 +85,20 @@ dbr_open_entries (DbrOpenOptions *self, gboolean for_call);
 /* Loads one catalogue and makes a host of it. Prints nothing. Errors: DBR_CATALOGUE_ERROR. */
 DbrToolHost *
 dbr_open (const DbrOpenOptions *options, GError **error);
-/* The shipped catalogue that has the tool. Errors: DBR_CATALOGUE_ERROR_REFERENCE when none or
- * several have it (they are named). */
-char *
-dbr_open_find_backend (const char *tool, GError **error);
+/* Sets backend and offer to the one shipped offer that has the tool; with an offer chosen, looks only in those of
+ * that name. Errors: DBR_CATALOGUE_ERROR_REFERENCE when none or several have it (they are named). */
+gboolean
+dbr_open_find_tool (DbrOpenOptions *options, const char *tool, GError **error);
+/* The names of the catalogue's offers, in their order; empty when it has none (transfer full). */
+char **
+dbr_open_offers (const DbrOpenOptions *options, GError **error);
+/* Makes one word of offer, client and coordinator. Errors: DBR_CATALOGUE_ERROR_RULE when several are given. */
+gboolean
+dbr_open_settle_offer (DbrOpenOptions *options, GError **error);
 
+/* Calls one tool that the host has and prints its answer, a failure to standard error. Gives the exit status. */
+int
+dbr_cli_run_tool (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments);
 /* Prints "drawbridge: MESSAGE" to standard error and gives DBR_EXIT_USAGE. */
 int
 dbr_cli_complain (const GError *error);

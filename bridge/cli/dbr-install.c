@@ -65,6 +65,13 @@ dbr_install_module (void)
 }
 
 char *
+dbr_install_engine (void)
+{
+  g_autofree char *dir = program_dir ();
+  return g_build_filename (dir, "drawbridge-engine", NULL);
+}
+
+char *
 dbr_install_locale_dir (void)
 {
   return choose ("po", LOCALEDIR);

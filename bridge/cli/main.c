@@ -23,6 +23,7 @@ static const struct
   { "call", dbr_cli_call, N_ ("call one tool from a shell") },
   { "tools", dbr_cli_tools, N_ ("list tools, and which layer withholds what") },
   { "catalogue", dbr_cli_catalogue, N_ ("check a catalogue of your own") },
+  { "engine", dbr_cli_engine, N_ ("run the planning engine, and steer it from a shell") },
 };
 
 static void

@@ -7,6 +7,12 @@
 
 #include <glib/gi18n.h>
 
+static gboolean
+is_for_shell (const DbrCatalogue *catalogue)
+{
+  return catalogue->offer && catalogue->offer->is_shell_only;
+}
+
 int
 dbr_cli_mcp (int argc, char **argv)
 {
@@ -30,9 +36,20 @@ dbr_cli_mcp (int argc, char **argv)
     }
   if (argc == 2 && open.backend == NULL)
     open.backend = g_strdup (argv[1]);
+  if (!dbr_open_settle_offer (&open, &error))
+    return dbr_cli_complain (error);
+  if (open.backend == NULL && open.catalogue == NULL)
+    open.backend = g_strdup (DBR_ENGINE);
   host = dbr_open (&open, &error);
   if (host == NULL)
     return dbr_cli_complain (error);
+  if (is_for_shell (dbr_host_catalogue (host)))
+    {
+      g_printerr (_ ("drawbridge mcp: the offer \"%s\" is for the command line only\n"),
+                  open.offer);
+      dbr_host_free (host);
+      return DBR_EXIT_USAGE;
+    }
   if (dbr_backend_problem (dbr_host_backend (host)))
     g_printerr ("drawbridge: %s\n", dbr_backend_problem (dbr_host_backend (host)));
   status = dbr_stdio_serve (host, NULL);

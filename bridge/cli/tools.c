@@ -28,7 +28,11 @@ print_report (DbrToolHost *host)
   DbrBackend *backend = dbr_host_backend (host);
   g_autofree char *layers = dbr_gate_report (dbr_host_gate (host));
 
-  g_print ("%s: %s\n", catalogue->name, _ (catalogue->title));
+  if (catalogue->offer)
+    g_print (_ ("%s, offer %s%s: %s\n"), catalogue->name, catalogue->offer->name,
+             catalogue->offer->is_default ? _ (" (the default)") : "", _ (catalogue->title));
+  else
+    g_print ("%s: %s\n", catalogue->name, _ (catalogue->title));
   g_print (_ ("  address: %s\n"), dbr_backend_origin (backend));
   g_print (_ ("  credentials: %s\n"), dbr_backend_credentials (backend));
   if (dbr_backend_problem (backend))
@@ -73,6 +77,29 @@ report_one (const DbrOpenOptions *open, gboolean as_json)
   return DBR_EXIT_OK;
 }
 
+/* Every offer of one catalogue, unless one was chosen. As JSON it is one list: the default's. */
+static int
+report_offers (DbrOpenOptions *open, gboolean as_json)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) offers = open->offer || as_json ? NULL : dbr_open_offers (open, &error);
+  int status = DBR_EXIT_OK;
+
+  if (error)
+    return dbr_cli_complain (error);
+  if (offers == NULL || *offers == NULL)
+    return report_one (open, as_json);
+  for (guint i = 0; offers[i] && status == DBR_EXIT_OK; i++)
+    {
+      if (i)
+        g_print ("\n");
+      open->offer = offers[i];
+      status = report_one (open, as_json);
+    }
+  open->offer = NULL; /* they were the list's */
+  return status;
+}
+
 static int
 report_all (DbrOpenOptions *open, gboolean as_json)
 {
@@ -85,7 +112,7 @@ report_all (DbrOpenOptions *open, gboolean as_json)
       open->backend = g_strdup (names[i]);
       if (i && !as_json)
         g_print ("\n");
-      status = report_one (open, as_json);
+      status = report_offers (open, as_json);
       if (status != DBR_EXIT_OK)
         return status;
     }
@@ -119,7 +146,11 @@ dbr_cli_tools (int argc, char **argv)
     }
   if (argc == 2 && open.backend == NULL)
     open.backend = g_strdup (argv[1]);
+  if (!dbr_open_settle_offer (&open, &error))
+    return dbr_cli_complain (error);
+  if (open.backend == NULL && open.catalogue == NULL && open.offer)
+    open.backend = g_strdup (DBR_ENGINE);
   if (open.backend == NULL && open.catalogue == NULL)
     return report_all (&open, as_json);
-  return report_one (&open, as_json);
+  return report_offers (&open, as_json);
 }

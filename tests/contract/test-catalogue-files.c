@@ -119,6 +119,7 @@ main (int argc, char **argv)
   read_grammar ();
   g_test_add_data_func ("/catalogue/good/airflow", "schemas/airflow.xml", test_good);
   g_test_add_data_func ("/catalogue/good/example", "doc/example-catalogue.xml", test_good);
+  g_test_add_data_func ("/catalogue/good/engine", "schemas/engine.xml", test_good);
   add_folder ("tests/contract/catalogue/good", TRUE);
   add_folder ("tests/contract/catalogue/bad", FALSE);
   int rc = g_test_run ();

@@ -70,7 +70,7 @@ open_host (const char *url, gboolean writes)
   g_autofree char *file = g_test_build_filename (G_TEST_DIST, "schemas", "airflow.xml", NULL);
   g_auto (GStrv) environment
       = g_environ_setenv (NULL, "AIRFLOW_MCP_ALLOW_WRITES", writes ? "1" : "0", TRUE);
-  DbrCatalogueOptions options = { TRUE, NULL, NULL };
+  DbrCatalogueOptions options = { .is_shipped = TRUE };
   g_autoptr (GError) error = NULL;
   DbrCatalogue *catalogue = dbr_catalogue_load (file, &options, &error);
   DbrHostOptions how = { 0 };

@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from dbr_lint import BUILD, Tap, code, files, text  # noqa: E402
 
 PROGRAM = BUILD / "drawbridge"
-COMMANDS = ("mcp", "call", "tools", "catalogue")
+COMMANDS = ("mcp", "call", "tools", "catalogue", "engine")
 UNITS = {"kB": 1000, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "million": 1000000}
 # Numbers of headers that bound nothing that comes from outside.
 NO_BOUNDS = {"NODE_MAX_NODES", "PATH_MAX_ARGS"}
@@ -55,7 +55,8 @@ def man_options():
 
 def man_variables():
     page = man()
-    for name in sorted(set(re.findall(r"\"([A-Z][A-Z0-9]*_[A-Z0-9_]+)\"", text("schemas/airflow.xml")))):
+    named = text("schemas/airflow.xml") + text("schemas/engine.xml")
+    for name in sorted(set(re.findall(r"\"([A-Z][A-Z0-9]*_[A-Z0-9_]+)\"", named))):
         if name not in page:
             yield f"doc/drawbridge.1: says nothing of {name}"
         if name not in text("README.md"):

@@ -28,7 +28,7 @@ open_host (guint port, guint timeout_ms, char **environment)
   g_autofree char *file
       = g_test_build_filename (G_TEST_DIST, "tests", "data", "call", "shop.xml", NULL);
   g_autofree char *url = g_strdup_printf ("http://127.0.0.1:%u", port);
-  DbrCatalogueOptions options = { TRUE, NULL, NULL };
+  DbrCatalogueOptions options = { .is_shipped = TRUE };
   g_autoptr (GError) error = NULL;
   DbrCatalogue *catalogue = dbr_catalogue_load (file, &options, &error);
   DbrHostOptions how = { 0 };

@@ -66,6 +66,7 @@ srv_op_PLAN_CREATE (SrvCall *call)
       srv_text_set (&none->hours, "any");
       g_autoptr (SrvPlanSet) set = srv_plan_set_new (call, scratch, none);
       add_tasks (call, set, tasks, "tasks");
+      srv_task_spec_check_plan (call, set, "tasks");
       return srv_call_refuse (call);
     }
   SrvProject *project = srv_call_project (call, &refusal);

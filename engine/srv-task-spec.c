@@ -164,10 +164,12 @@ resolve (SrvCall *call, SrvPlanSet *set, DbrJson value, const char *field)
   if (dbr_json_type (value) == DBR_JSON_NUMBER && dbr_json_int64 (value, &id))
     {
       task = srv_plan_set_task (set, id);
-      if (!task || task->state == SRV_TASK_CANCELLED)
-        srv_call_problem (call, field,
-                          "names task %" G_GINT64_FORMAT ", which the plan does not have", id);
-      return task && task->state != SRV_TASK_CANCELLED ? task : NULL;
+      /* The ids of new tasks can be guessed, but nobody was told them yet. */
+      if (task && task->state != SRV_TASK_CANCELLED && !g_hash_table_contains (set->added, task))
+        return task;
+      srv_call_problem (
+          call, field, "names task %" G_GINT64_FORMAT ", which the plan does not have", id);
+      return NULL;
     }
   if (dbr_json_type (value) != DBR_JSON_STRING)
     {

@@ -137,6 +137,536 @@ test_plan_life (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL), ==, 200);
 }
 
+
+/* ------------------------------------------------------------------- messages */
+static void
+test_messages (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  const char *command = "{\"foreman_command\": {\"command\": [\"true\"]}}";
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"Add a cart\"}"), ==, 201);
+  g_assert_cmpstr (TEXT ("outcome"), ==, "turn_running");
+  g_assert_cmpstr (TEXT ("state"), ==, "waiting");
+  g_assert_true (json_is_false (srv_fixture_get (f, "repeat")));
+  const char *message = ID ("id");
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"Add a cart\"}"), ==, 200);
+  g_assert_true (json_is_true (srv_fixture_get (f, "repeat")));
+  g_assert_cmpstr (ID ("id"), ==, message);
+  g_assert_nonnull (strstr (TEXT ("outcome_text"), "other words"));
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_LIST, NULL, NULL, "waiting=true"), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "items")), ==, 1);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ANSWER, message, "{\"text\": \"Done\"}"), ==, 403);
+  PROBLEM (403, "wrong_role", "a foreman's");
+  g_assert_cmpuint (CALL (&shop->foreman, MESSAGE_ANSWER, message, "{\"text\": \"Done\"}"), ==, 200);
+  g_assert_cmpstr (TEXT ("state"), ==, "answered");
+  g_assert_cmpuint (CALL (&shop->foreman, MESSAGE_ANSWER, message, "{\"text\": \"Done\"}"), ==, 409);
+  PROBLEM (409, "message_answered", "answered already");
+  /* A day later the same text is a new message; the turn's lease is over. */
+  srv_fixture_pass (f, 24 * 3600 + 1);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"Add a cart\"}"), ==, 201);
+  g_assert_cmpstr (TEXT ("outcome"), ==, "no_command");
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", command), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"And a till\"}"), ==, 201);
+  g_assert_cmpstr (TEXT ("outcome"), ==, "woke");
+  g_autoptr (GPtrArray) due = srv_engine_turns_due (f->engine);
+  g_assert_cmpuint (due->len, ==, 1);
+  g_assert_cmpuint (CALL (&f->client, PROJECT_HOLD, "p:~", "{\"held\": true, \"reason\": \"holidays\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"And a door\"}"), ==, 201);
+  g_assert_cmpstr (TEXT ("outcome"), ==, "hold");
+  g_autoptr (GPtrArray) held = srv_engine_turns_due (f->engine);
+  g_assert_cmpuint (held->len, ==, 0);
+  g_assert_cmpuint (CALL (&f->admin, ATTACH, "p:~", "{\"holder\": \"ada's chat\"}"), ==, 201);
+  const char *lease = ID ("id");
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"And a bell\"}"), ==, 201);
+  g_assert_cmpstr (TEXT ("outcome"), ==, "attached");
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, "p:~", "{\"holder\": \"turn\"}"), ==, 409);
+  PROBLEM (409, "lease_held", "ada's chat");
+  /* Detaching gives back what the chat left unanswered. */
+  g_assert_cmpuint (CALL (&f->admin, LEASE_END, lease, NULL), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
+  g_assert_cmpint (INT ("waiting_messages"), ==, 4);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \" \\n\", \"extra\": 1}"), ==, 422);
+  PROBLEM (422, "invalid", "{\"field\": \"text\", \"problem\": \"is empty\"}");
+  PROBLEM (422, "invalid", "{\"field\": \"extra\", \"problem\": \"is not known here\"}");
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"a\\u0000b\"}"), ==, 422);
+  PROBLEM (422, "invalid", "has a NUL character");
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", NULL), ==, 422);
+  PROBLEM (422, "invalid", "text is missing.");
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:77", "{\"text\": \"x\"}"), ==, 404);
+}
+
+static void
+test_questions (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&shop->foreman, QUESTION_ADD, "p:~", "{\"text\": \"Red?\", \"options\": [\"yes\", 3]}"), ==, 422);
+  PROBLEM (422, "invalid", "options[1]");
+  g_assert_cmpuint (CALL (&shop->foreman, QUESTION_ADD, "p:~", "{\"text\": \"Red?\", \"options\": [\"yes\", \"no\"]}"), ==, 201);
+  const char *question = ID ("id");
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "question");
+  g_assert_cmpstr (TEXT ("needs_you.0.options.1"), ==, "no");
+  g_assert_cmpint (INT ("projects.0.needs_user"), ==, 1);
+  g_assert_cmpuint (CALL (&shop->foreman, QUESTION_ANSWER, question, "{\"text\": \"yes\"}"), ==, 403);
+  g_assert_cmpuint (CALL (&f->client, QUESTION_ANSWER, question, "{\"text\": \"yes\"}"), ==, 200);
+  g_assert_cmpstr (TEXT ("state"), ==, "answered");
+  g_assert_cmpuint (CALL (&f->client, QUESTION_ANSWER, question, "{\"text\": \"no\"}"), ==, 409);
+  PROBLEM (409, "question_answered", "answered already");
+  g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
+  g_assert_cmpint (INT ("waiting_messages"), ==, 1);
+  g_assert_cmpint (INT ("needs_user"), ==, 0);
+  g_assert_cmpuint (CALL (&shop->foreman, REPORT_ADD, "p:~", "{\"text\": \"All is well\"}"), ==, 201);
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("projects.0.report.text"), ==, "All is well");
+}
+
+/* --------------------------------------------------------------- idempotency */
+static void
+test_idempotency (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS, "Idempotency-Key=k1"), ==, 201);
+  g_autofree char *first = json_dumps (f->last, JSON_COMPACT);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS, "Idempotency-Key=k1"), ==, 201);
+  g_autofree char *second = json_dumps (f->last, JSON_COMPACT);
+  g_assert_cmpstr (first, ==, second);
+  g_assert_cmpstr (f->etag, ==, "1");
+  g_assert_nonnull (f->location);
+  g_assert_cmpuint (CALL (&shop->foreman, REPORT_ADD, "p:~", "{\"text\": \"x\"}", "Idempotency-Key=k1"), ==, 422);
+  PROBLEM (422, "idempotency_mismatch", "another request");
+  g_assert_cmpuint (CALL (&f->client, PLAN_LIST, NULL, NULL), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "items")), ==, 1);
+  /* A refusal is not kept: the same key may try again. */
+  g_assert_cmpuint (CALL (&f->admin, TOKEN_NEW, NULL, "{\"role\": \"king\", \"name\": \"x\"}", "Idempotency-Key=k2"), ==, 422);
+  PROBLEM (422, "invalid", "is none of: admin, client, worker");
+  const char *good = "{\"role\": \"client\", \"name\": \"phone\"}";
+  g_assert_cmpuint (CALL (&f->admin, TOKEN_NEW, NULL, good, "Idempotency-Key=k2"), ==, 201);
+  g_autofree char *secret = g_strdup (TEXT ("token"));
+  g_assert_cmpuint (strlen (secret), ==, 43);
+  g_assert_cmpuint (CALL (&f->admin, TOKEN_NEW, NULL, good, "Idempotency-Key=k2"), ==, 201);
+  g_assert_cmpstr (TEXT ("token"), ==, secret);
+  const char *token = ID ("id");
+  SrvActor actor;
+  const char *why = NULL;
+  g_assert_true (srv_engine_authenticate (f->engine, secret, &actor, &why));
+  g_assert_cmpint (actor.role, ==, SRV_ROLE_CLIENT);
+  g_assert_cmpstr (actor.name, ==, "phone");
+  g_assert_cmpuint (CALL (&f->admin, TOKEN_REVOKE, token, NULL), ==, 200);
+  g_assert_cmpuint (CALL (&f->admin, TOKEN_REVOKE, token, NULL), ==, 409);
+  PROBLEM (409, "token_revoked", "revoked already");
+  g_assert_false (srv_engine_authenticate (f->engine, secret, &actor, &why));
+  g_assert_cmpstr (why, ==, "token_revoked");
+  g_assert_false (srv_engine_authenticate (f->engine, "nonsense", &actor, &why));
+  g_assert_cmpstr (why, ==, "token_unknown");
+  g_assert_cmpuint (CALL (&f->admin, TOKEN_LIST, NULL, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("items.0.role"), ==, "client");
+  g_assert_null (json_object_get (srv_fixture_get (f, "items.0"), "token"));
+}
+
+/* ---------------------------------------------------------------------- plans */
+static void
+test_plan_problems (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (
+      CALL (&shop->foreman, PLAN_CREATE, NULL,
+            "{\"title\": \"\", \"sumary\": 1, \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", \"depends_on\": [\"Z\", 5, \"A\"]},"
+            "{\"title\": \"A\", \"brief\": 3, \"paths\": [\"../x\"], \"branch\": \"a b\"}]}"),
+      ==, 422);
+  PROBLEM (422, "invalid", "\"title\", \"problem\": \"is empty\"");
+  PROBLEM (422, "invalid", "\"sumary\", \"problem\": \"is not known here\"");
+  PROBLEM (422, "invalid", "\"tasks[0].depends_on[0]\", \"problem\": \"names the task \\\"Z\\\", which the plan does not have\"");
+  PROBLEM (422, "invalid", "\"tasks[0].depends_on[1]\", \"problem\": \"names task 5, which the plan does not have\"");
+  PROBLEM (422, "invalid", "\"tasks[0].depends_on[2]\", \"problem\": \"is the task itself\"");
+  PROBLEM (422, "invalid", "\"tasks[1].brief\", \"problem\": \"is not a text\"");
+  PROBLEM (422, "invalid", "\"tasks[1].paths[0]\"");
+  PROBLEM (422, "invalid", "\"tasks[1].branch\"");
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL,
+                          "{\"title\": \"T\", \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", \"depends_on\": [\"B\"]},"
+                          "{\"title\": \"B\", \"brief\": \"x\", \"depends_on\": [\"A\"]}]}"),
+                    ==, 422);
+  PROBLEM (422, "invalid", "depend on each other in a circle");
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL,
+                          "{\"title\": \"T\", \"tasks\": [{\"title\": \"A\", \"brief\": \"x\"},{\"title\": \"A\", \"brief\": \"x\"}]}"),
+                    ==, 422);
+  PROBLEM (422, "invalid", "has two tasks with the title \\\"A\\\"");
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, "{\"title\": \"T\", \"tasks\": []}"), ==, 422);
+  PROBLEM (422, "invalid", "a plan has at least one task");
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, "[]"), ==, 422);
+  PROBLEM (422, "invalid", "body is not an object");
+  /* Nothing of it is left. */
+  g_assert_cmpuint (CALL (&f->client, PLAN_LIST, NULL, NULL), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "items")), ==, 0);
+}
+
+static void
+test_amend (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS), ==, 201);
+  const char *plan = ID ("id"), *model = ID ("tasks.0.id");
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, "{\"title\": \"Till\"}"), ==, 428);
+  PROBLEM (428, "if_match_needed", "If-Match");
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, "{\"title\": \"Till\"}", "If-Match=3"), ==, 412);
+  PROBLEM (412, "version_conflict", "at version 1, not 3");
+  g_assert_cmpint (INT ("version"), ==, 1);
+  g_autofree char *body = g_strdup_printf (
+      "{\"title\": \"Till\", \"cancel\": [%s], \"add\": [{\"title\": \"Test\", \"brief\": \"t\", \"depends_on\": [\"View\"]}]}", model);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, body, "If-Match=1"), ==, 200);
+  g_assert_cmpint (INT ("version"), ==, 2);
+  g_assert_cmpstr (TEXT ("title"), ==, "Till");
+  g_assert_cmpstr (TEXT ("tasks.0.state"), ==, "cancelled");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "tasks.1.depends_on")), ==, 0);
+  g_assert_cmpint (INT ("tasks.2.wave"), ==, 2);
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1}"), ==, 409);
+  PROBLEM (409, "plan_changed", "is at version 2");
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 2}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+  g_assert_cmpstr (TEXT ("task.title"), ==, "View");
+  g_assert_cmpstr (TEXT ("task.branch"), ==, "cart/view");
+  const char *view = ID ("task.id");
+  /* What runs can't be rewritten; what is new waits while it goes on. */
+  g_autofree char *rewrite = g_strdup_printf ("{\"update\": [{\"id\": %s, \"title\": \"V\"}]}", view);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, rewrite, "If-Match=3"), ==, 422);
+  PROBLEM (422, "invalid", "is running: it can't be rewritten, only cancelled");
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_ADD, plan, "{\"title\": \"Extra\", \"brief\": \"e\"}"), ==, 201);
+  g_assert_true (json_is_true (srv_fixture_get (f, "task.awaiting")));
+  g_assert_cmpstr (TEXT ("plan.state"), ==, "active");
+  g_assert_cmpint (INT ("plan.awaiting.0"), ==, INT ("task.id"));
+  const char *extra = ID ("task.id");
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "tasks");
+  g_assert_cmpint (INT ("needs_you.0.version"), ==, 4);
+  g_assert_cmpstr (TEXT ("running.0.task_title"), ==, "View");
+  g_assert_cmpuint (CALL (&f->client, PLAN_REJECT, plan, "{\"version\": 4, \"reason\": \"no\"}"), ==, 200);
+  g_assert_cmpstr (TEXT ("plan.state"), ==, "active");
+  g_assert_nonnull (strstr (TEXT ("message.text"), "new and changed tasks of plan"));
+  /* What the user rejected does not come back by a retry. */
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_RETRY, extra, NULL), ==, 200);
+  g_assert_true (json_is_true (srv_fixture_get (f, "task.awaiting")));
+  g_assert_cmpstr (TEXT ("task.state"), ==, "planned");
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 6}"), ==, 200);
+  g_assert_cmpstr (TEXT ("started.0.title"), ==, "Extra");
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 7}"), ==, 409);
+  PROBLEM (409, "plan_not_waiting", "nothing of it waits");
+}
+
+static void
+test_reject (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS), ==, 201);
+  const char *plan = ID ("id"), *model = ID ("tasks.0.id");
+  g_assert_cmpuint (CALL (&f->client, PLAN_REJECT, plan, "{\"version\": 1, \"reason\": \"too dear\"}"), ==, 200);
+  g_assert_cmpstr (TEXT ("plan.state"), ==, "rejected");
+  g_assert_cmpstr (TEXT ("plan.tasks.1.state"), ==, "cancelled");
+  g_assert_cmpstr (TEXT ("message.author"), ==, "engine");
+  g_assert_nonnull (strstr (TEXT ("message.text"), "too dear"));
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_RETRY, model, NULL), ==, 409);
+  PROBLEM (409, "plan_over", "is rejected");
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, "{\"title\": \"x\"}", "If-Match=2"), ==, 409);
+  PROBLEM (409, "plan_over", "Make a new one");
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
+  g_assert_cmpstr (TEXT ("plans.0.state"), ==, "rejected");
+  g_assert_cmpint (INT ("finished_more"), ==, 0);
+}
+
+static void
+test_reasons (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~",
+                          "{\"settings\": {\"max_tasks\": 1, \"protected_paths\": [\"deploy/**\", \"src/model/*.sql\"],"
+                          "\"hours\": \"Mon-Thu 09:00-17:00 Europe/Berlin\"}}"),
+                    ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "changes")), ==, 3);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL,
+                          "{\"title\": \"T\", \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", \"paths\": [\"src/**\"]},"
+                          "{\"title\": \"B\", \"brief\": \"x\", \"paths\": [\"doc/*\"]}]}"),
+                    ==, 201);
+  const char *plan = ID ("id");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "waits")), ==, 4);
+  g_assert_cmpstr (TEXT ("waits.2.reason"), ==, "protected_path");
+  g_assert_cmpstr (TEXT ("waits.2.to.0"), ==, "deploy/**");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "waits.2.to")), ==, 1);
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1, \"and_stop_asking\": true}"), ==, 422);
+  PROBLEM (422, "reasons_needed", "several reasons");
+  g_assert_cmpstr (TEXT ("reasons.3"), ==, "outside_hours");
+  g_assert_cmpuint (
+      CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1, \"and_stop_asking\": true, \"reasons\": [\"rain\"]}"), ==, 422);
+  PROBLEM (422, "reasons_needed", "is not a reason why this plan waits");
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1, \"reasons\": [\"too_many_tasks\"]}"), ==, 422);
+  PROBLEM (422, "invalid", "goes only with and_stop_asking");
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan,
+                          "{\"version\": 1, \"and_stop_asking\": true, \"reasons\": [\"too_many_tasks\", \"protected_path\"]}"),
+                    ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "settings_changed")), ==, 2);
+  g_assert_cmpstr (TEXT ("settings_changed.0.setting"), ==, "max_tasks");
+  g_assert_cmpint (INT ("settings_changed.0.from"), ==, 1);
+  g_assert_cmpint (INT ("settings_changed.0.to"), ==, 2);
+  g_assert_nonnull (strstr (TEXT ("settings_changed.0.undo"), "max_tasks=1"));
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL), ==, 200);
+  g_assert_cmpint (INT ("settings.max_tasks"), ==, 2);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "settings.protected_paths")), ==, 1);
+  g_assert_cmpstr (TEXT ("settings.approval"), ==, "always");
+}
+
+/* A plan that only the hours hold starts when they open. */
+static void
+test_hours (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~",
+                          "{\"settings\": {\"approval\": \"never\", \"hours\": \"09:30-17:00 Europe/Berlin\"}}"),
+                    ==, 200);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS), ==, 201);
+  const char *plan = ID ("id");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "waits")), ==, 1);
+  g_assert_cmpstr (TEXT ("waits.0.reason"), ==, "outside_hours");
+  srv_fixture_pass (f, 29 * 60);
+  g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("state"), ==, "awaiting_approval");
+  srv_fixture_pass (f, 60);
+  g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("state"), ==, "active");
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", "{\"settings\": {\"hours\": \"Mon 8-9\"}}"), ==, 422);
+  PROBLEM (422, "invalid", "has no times like 08:00-18:00");
+}
+
+/* ---------------------------------------------------------------------- tasks */
+static const char *
+start (SrvFixture *f, const SrvActor *foreman)
+{
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", "{\"settings\": {\"approval\": \"never\"}}"), ==, 200);
+  g_assert_cmpuint (CALL (foreman, PLAN_CREATE, NULL, TWO_TASKS), ==, 201);
+  g_assert_cmpstr (TEXT ("state"), ==, "active");
+  return ID ("id");
+}
+
+static void
+test_review_and_failure (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  const char *plan = start (f, &shop->foreman);
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+  const char *job = ID ("job.id"), *task = ID ("task.id");
+  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"review\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"review\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 2, \"outcome\": \"failed\"}"), ==, 409);
+  PROBLEM (409, "job_over", "is review: stop its command");
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_UPDATE, task, "{\"title\": \"x\"}"), ==, 409);
+  PROBLEM (409, "task_not_open", "is review: it can't be rewritten");
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_UPDATE, task, "{\"state\": \"ready\"}"), ==, 200);
+  g_assert_cmpstr (TEXT ("task.state"), ==, "ready");
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_UPDATE, task, "{\"state\": \"done\"}"), ==, 409);
+  PROBLEM (409, "task_not_in_review", "only a task in review");
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_NOTE, task, "{\"text\": \"mind the gap\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+  g_assert_cmpstr (TEXT ("task.notes.0.text"), ==, "mind the gap");
+  g_assert_cmpint (INT ("job.attempt"), ==, 2);
+  job = ID ("job.id");
+  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"failed\", \"text\": \"exit 1\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("state"), ==, "failed");
+  g_assert_cmpint (INT ("tasks.1.blocked_by.0"), ==, INT ("tasks.0.id"));
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "failed");
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_RETRY, task, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("plan.state"), ==, "active");
+  g_assert_cmpstr (TEXT ("task.state"), ==, "ready");
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_RETRY, task, NULL), ==, 409);
+  PROBLEM (409, "task_not_failed", "is ready");
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_CANCEL, task, "{\"dependents\": true}"), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "cancelled")), ==, 2);
+  g_assert_cmpstr (TEXT ("plan.state"), ==, "cancelled");
+}
+
+static void
+test_cancel_running (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  start (f, &shop->foreman);
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+  const char *job = ID ("job.id"), *task = ID ("task.id");
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_CANCEL, task, "{}"), ==, 200);
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_CANCEL, task, "{}"), ==, 409);
+  PROBLEM (409, "task_cancelled", "cancelled already");
+  g_assert_cmpuint (CALL (&f->worker, JOB_HEARTBEAT, job, NULL), ==, 409);
+  PROBLEM (409, "job_over", "stop its command");
+  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"succeeded\"}"), ==, 409);
+  /* Its dependent goes on without it. */
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+  g_assert_cmpstr (TEXT ("task.title"), ==, "View");
+}
+
+static void
+test_jobs (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  const char *plan = start (f, &shop->foreman);
+  SrvActor other = { .role = SRV_ROLE_WORKER, .token = 900077, .name = "w2" };
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\", \"projects\": [99]}"), ==, 204);
+  for (guint attempt = 1; attempt <= 3; attempt++)
+    {
+      g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+      const char *job = ID ("job.id");
+      g_assert_cmpint (INT ("job.heartbeat_seconds"), ==, 30);
+      g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 204);
+      g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, "{\"sequence\": 1, \"text\": \"line\"}"), ==, 201);
+      g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, "{\"sequence\": 1, \"text\": \"line\"}"), ==, 200);
+      g_assert_true (json_is_true (srv_fixture_get (f, "repeat")));
+      g_assert_cmpuint (CALL (&other, JOB_HEARTBEAT, job, NULL), ==, 403);
+      PROBLEM (403, "not_your_job", "another token");
+      srv_fixture_pass (f, 80);
+      g_assert_cmpuint (CALL (&f->worker, JOB_HEARTBEAT, job, NULL), ==, 200);
+      srv_fixture_pass (f, 89);
+      g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+      g_assert_cmpstr (TEXT ("running.0.latest.text"), ==, "line");
+      srv_fixture_pass (f, 1);
+      g_assert_cmpuint (CALL (&f->worker, JOB_HEARTBEAT, job, NULL), ==, 409);
+      PROBLEM (409, "job_over", "is lost");
+      g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
+      g_assert_cmpstr (TEXT ("tasks.0.state"), ==, attempt < 3 ? "ready" : "failed");
+      g_assert_cmpint (INT ("tasks.0.attempt"), ==, attempt);
+    }
+  g_assert_cmpstr (TEXT ("state"), ==, "failed");
+}
+
+/* ---------------------------------------------------------------------- holds */
+static void
+test_holds (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  const char *plan = start (f, &shop->foreman);
+
+  (void) data;
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": true, \"reason\": \"wait\"}"), ==, 200);
+  g_assert_cmpstr (TEXT ("holds.0.by.role"), ==, "foreman");
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 204);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": false}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{\"held\": true}"), ==, 200);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": true, \"reason\": \"mine\"}"), ==, 200);
+  g_assert_cmpstr (TEXT ("hold.by.role"), ==, "user");
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": false}"), ==, 403);
+  PROBLEM (403, "hold_not_yours", "only the user releases it");
+  g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{\"held\": false}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
+  const char *task = ID ("tasks.0.id");
+  g_assert_cmpuint (CALL (&f->client, TASK_HOLD, task, "{\"held\": true}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 204);
+  g_assert_cmpuint (CALL (&f->client, TASK_HOLD, task, "{\"held\": false}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, PROJECT_HOLD, "p:~", "{\"held\": true}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 204);
+  g_assert_cmpuint (CALL (&f->client, PROJECT_HOLD, "p:~", "{\"held\": false}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{}"), ==, 422);
+  PROBLEM (422, "invalid", "held is missing");
+}
+
+/* --------------------------------------------------------------------- leases */
+static void
+test_leases (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  SrvActor actor;
+  const char *why = NULL;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, "{\"repo_url\": \"https://example.org/owner/other\"}"), ==, 201);
+  g_autofree char *other = g_strdup_printf ("p:%" G_GINT64_FORMAT, INT ("id"));
+  g_assert_cmpuint (CALL (&shop->foreman, PROJECT_GET, other, NULL), ==, 403);
+  PROBLEM (403, "wrong_project", "Trying again won't help");
+  g_assert_cmpuint (CALL (&shop->foreman, PROJECT_GET, "p:4711", NULL), ==, 403);
+  g_assert_cmpuint (CALL (&shop->foreman, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "projects")), ==, 1);
+  g_assert_cmpuint (CALL (&shop->foreman, PROJECT_LIST, NULL, NULL), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "items")), ==, 1);
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, other, "{\"holder\": \"t\", \"ttl\": 59}"), ==, 422);
+  PROBLEM (422, "invalid", "is not an integer from 60 to 3600");
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, other, "{\"holder\": \"t\", \"ttl\": 60}"), ==, 201);
+  g_autofree char *secret = g_strdup (TEXT ("token"));
+  const char *lease = ID ("id");
+  SrvActor second = srv_fixture_foreman (f);
+  g_assert_cmpuint (CALL (&shop->foreman, LEASE_RENEW, lease, NULL), ==, 403);
+  g_assert_cmpuint (CALL (&second, LEASE_RENEW, lease, "{\"ttl\": 120}"), ==, 200);
+  f->now += 119 * G_USEC_PER_SEC;
+  g_assert_cmpuint (CALL (&second, REPORT_ADD, "p:~", "{\"text\": \"x\"}"), ==, 201);
+  f->now += G_USEC_PER_SEC;
+  g_assert_false (srv_engine_authenticate (f->engine, secret, &actor, &why));
+  g_assert_cmpstr (why, ==, "lease_ended");
+  g_assert_cmpuint (CALL (&second, REPORT_ADD, "p:~", "{\"text\": \"y\"}"), ==, 401);
+  PROBLEM (401, "lease_ended", "its turn is over");
+  /* It makes room before any tick. */
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, other, "{\"holder\": \"t2\"}"), ==, 201);
+  const char *third = ID ("id");
+  g_assert_cmpuint (CALL (&f->admin, LEASE_END, third, "{\"outcome\": \"crashed\", \"text\": \"exit 1\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->admin, LEASE_END, third, "{}"), ==, 409);
+  PROBLEM (409, "lease_over", "has ended");
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=1"), ==, 200);
+  g_assert_cmpstr (TEXT ("items.0.kind"), ==, "turn.crashed");
+}
+
+/* ---------------------------------------------------------------------- reads */
+static void
+test_lists (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  for (guint i = 0; i < 5; i++)
+    {
+      g_autofree char *body = g_strdup_printf ("{\"text\": \"message %u\"}", i);
+      g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", body), ==, 201);
+    }
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_LIST, NULL, NULL, "limit=2"), ==, 200);
+  g_assert_cmpstr (TEXT ("items.0.text"), ==, "message 4");
+  g_autofree char *cursor = g_strdup_printf ("cursor=%s", TEXT ("next_cursor"));
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_LIST, NULL, NULL, "limit=2", cursor), ==, 200);
+  g_assert_cmpstr (TEXT ("items.0.text"), ==, "message 2");
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=2"), ==, 200);
+  g_assert_cmpstr (TEXT ("items.1.text"), ==, "message 4");
+  g_assert_cmpstr (TEXT ("items.1.actor.role"), ==, "user");
+  g_autofree char *before = g_strdup_printf ("before=%" G_GINT64_FORMAT, INT ("next_before"));
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=2", before), ==, 200);
+  g_assert_cmpstr (TEXT ("items.1.text"), ==, "message 2");
+  g_assert_cmpuint (CALL (&f->client, EVENTS, NULL, NULL, "after=2", "limit=1"), ==, 200);
+  g_assert_cmpint (INT ("items.0.seq"), ==, 3);
+  g_assert_cmpint (INT ("last"), ==, 3);
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=501", "colour=red", "before=0"), ==, 422);
+  PROBLEM (422, "invalid", "\"limit\", \"problem\": \"is not an integer from 1 to 500\"");
+  PROBLEM (422, "invalid", "\"colour\", \"problem\": \"is not known here\"");
+  g_assert_cmpuint (CALL (&f->client, PLAN_LIST, NULL, NULL, "state=asleep"), ==, 422);
+  PROBLEM (422, "invalid", "is not a state of plans");
+  g_assert_cmpuint (CALL (&f->worker, STATUS, NULL, NULL), ==, 403);
+  PROBLEM (403, "wrong_role", "This token is a worker token");
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, "p:~", NULL), ==, 200);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, shop->project, NULL), ==, 404);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, REPO), ==, 201);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -144,5 +674,19 @@ main (int argc, char **argv)
   g_test_add_func ("/srv-ops/projects", test_projects);
 #define SHOP(path, function) g_test_add (path, Shop, NULL, set_up, function, tear_down)
   SHOP ("/srv-ops/plan-life", test_plan_life);
+  SHOP ("/srv-ops/messages", test_messages);
+  SHOP ("/srv-ops/questions", test_questions);
+  SHOP ("/srv-ops/idempotency", test_idempotency);
+  SHOP ("/srv-ops/plan-problems", test_plan_problems);
+  SHOP ("/srv-ops/amend", test_amend);
+  SHOP ("/srv-ops/reject", test_reject);
+  SHOP ("/srv-ops/reasons", test_reasons);
+  SHOP ("/srv-ops/hours", test_hours);
+  SHOP ("/srv-ops/review-and-failure", test_review_and_failure);
+  SHOP ("/srv-ops/cancel-running", test_cancel_running);
+  SHOP ("/srv-ops/jobs", test_jobs);
+  SHOP ("/srv-ops/holds", test_holds);
+  SHOP ("/srv-ops/leases", test_leases);
+  SHOP ("/srv-ops/lists", test_lists);
   return g_test_run ();
 }

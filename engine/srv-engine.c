@@ -15,7 +15,7 @@
 
 #define MAX_DUE 100u
 
-G_DEFINE_QUARK (srv - engine - error - quark, srv_engine_error)
+G_DEFINE_QUARK (srv_engine_error, srv_engine_error)
 
 struct _SrvEngine
 {

@@ -69,11 +69,10 @@ srv_op_MESSAGE_LIST (SrvCall *call)
   gint64 project = srv_call_project_filter (call, &refusal);
   if (refusal)
     return refusal;
-  SrvFind what = waiting   ? SRV_FIND_MESSAGES_OPEN
-                 : project ? SRV_FIND_PROJECT_MESSAGES
-                           : SRV_FIND_MESSAGES;
-  g_autoptr (GPtrArray) found
-      = srv_store_find (call->store, what, project, before, NULL, (guint) limit);
+  SrvFind all = waiting ? SRV_FIND_MESSAGES_OPEN : SRV_FIND_MESSAGES;
+  SrvFind of_project = waiting ? SRV_FIND_PROJECT_MESSAGES_OPEN : SRV_FIND_PROJECT_MESSAGES;
+  g_autoptr (GPtrArray) found = srv_store_find (call->store, project ? of_project : all, project,
+                                                before, NULL, (guint) limit);
   json_t *items = json_array ();
   for (guint i = 0; i < found->len; i++)
     json_array_append_new (items, srv_render_message (g_ptr_array_index (found, i)));

@@ -167,8 +167,9 @@ render_needs (Status *self, gint64 *out_shown)
   SrvStore *store = self->call->store;
   SrvFind what = self->project ? SRV_FIND_PROJECT_PLANS_NEEDING : SRV_FIND_PLANS_NEEDING;
   g_autoptr (GPtrArray) plans = srv_store_find (store, what, self->project, 0, NULL, MAX_NEEDS);
-  g_autoptr (GPtrArray) questions
-      = srv_store_find (store, SRV_FIND_QUESTIONS_OPEN, self->project, 0, NULL, MAX_NEEDS);
+  g_autoptr (GPtrArray) questions = srv_store_find (
+      store, self->project ? SRV_FIND_PROJECT_QUESTIONS_OPEN : SRV_FIND_QUESTIONS_OPEN,
+      self->project, 0, NULL, MAX_NEEDS);
   json_t *list = json_array ();
 
   for (guint i = plans->len; i > 0; i--)
@@ -192,8 +193,9 @@ render_needs (Status *self, gint64 *out_shown)
 static void
 append_messages (Status *self, json_t *body)
 {
-  g_autoptr (GPtrArray) messages = srv_store_find (self->call->store, SRV_FIND_MESSAGES_OPEN,
-                                                   self->project, SRV_NO_ID, NULL, MAX_WAITING + 1);
+  g_autoptr (GPtrArray) messages = srv_store_find (
+      self->call->store, self->project ? SRV_FIND_PROJECT_MESSAGES_OPEN : SRV_FIND_MESSAGES_OPEN,
+      self->project, SRV_NO_ID, NULL, MAX_WAITING + 1);
   json_t *list = json_array ();
 
   for (guint i = MIN (messages->len, MAX_WAITING); i > 0; i--)

@@ -34,10 +34,12 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "CREATE INDEX plan_project ON plan (project);"
   "CREATE INDEX plan_state ON plan (state);"
   "CREATE INDEX plan_project_state ON plan (project, state);"
-  "CREATE INDEX plan_live ON plan (project) WHERE state <= 1;"
+  "CREATE INDEX plan_live ON plan (id) WHERE state <= 1;"
+  "CREATE INDEX plan_project_live ON plan (project) WHERE state <= 1;"
   "CREATE INDEX plan_finished ON plan (finished) WHERE state > 1;"
   "CREATE INDEX plan_project_finished ON plan (project, finished) WHERE state > 1;"
-  "CREATE INDEX plan_needs ON plan (project) WHERE needs <> 0;"
+  "CREATE INDEX plan_needing ON plan (id) WHERE needs <> 0;"
+  "CREATE INDEX plan_project_needing ON plan (project) WHERE needs <> 0;"
   "CREATE INDEX plan_by_clock ON plan (id) WHERE by_clock <> 0;"
   "CREATE TABLE task (id INTEGER PRIMARY KEY, plan INTEGER NOT NULL, project INTEGER NOT NULL, "
   "title TEXT NOT NULL, "
@@ -46,7 +48,7 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "  awaiting INTEGER NOT NULL, job INTEGER NOT NULL, " HOLD
   "created INTEGER NOT NULL, updated INTEGER NOT NULL);"
   "CREATE INDEX task_plan ON task (plan);"
-  "CREATE INDEX task_ready ON task (project) WHERE state = 1;"
+  "CREATE INDEX task_ready ON task (id) WHERE state = 1;"
   "CREATE TABLE brief (id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
   "CREATE TABLE job (id INTEGER PRIMARY KEY, task INTEGER NOT NULL, plan INTEGER NOT NULL, project "
   "INTEGER NOT NULL, "
@@ -54,7 +56,7 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "NULL, started INTEGER NOT NULL, "
   "  heartbeat INTEGER NOT NULL, finished INTEGER NOT NULL, sequence INTEGER NOT NULL, latest_at "
   "INTEGER NOT NULL, latest TEXT);"
-  "CREATE INDEX job_running ON job (project) WHERE state = 0;"
+  "CREATE INDEX job_running ON job (id) WHERE state = 0;"
   "CREATE INDEX job_silent ON job (heartbeat) WHERE state = 0;"
   "CREATE TABLE message (id INTEGER PRIMARY KEY, project INTEGER NOT NULL, author INTEGER NOT "
   "NULL, text TEXT NOT NULL, "
@@ -63,12 +65,14 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "  delivered INTEGER NOT NULL, answer TEXT, answered INTEGER NOT NULL);"
   "CREATE INDEX message_project ON message (project);"
   "CREATE INDEX message_same ON message (project, hash);"
-  "CREATE INDEX message_open ON message (project) WHERE state < 2 AND author = 0;"
+  "CREATE INDEX message_open ON message (id) WHERE state < 2 AND author = 0;"
+  "CREATE INDEX message_project_open ON message (project) WHERE state < 2 AND author = 0;"
   "CREATE INDEX message_waiting ON message (project) WHERE state = 0;"
   "CREATE TABLE question (id INTEGER PRIMARY KEY, project INTEGER NOT NULL, text TEXT NOT NULL, "
   "options TEXT, "
   "  state INTEGER NOT NULL, asked INTEGER NOT NULL, answer TEXT, answered INTEGER NOT NULL);"
-  "CREATE INDEX question_open ON question (project) WHERE state = 0;"
+  "CREATE INDEX question_open ON question (id) WHERE state = 0;"
+  "CREATE INDEX question_project_open ON question (project) WHERE state = 0;"
   "CREATE TABLE report (id INTEGER PRIMARY KEY, project INTEGER NOT NULL, text TEXT NOT NULL, at "
   "INTEGER NOT NULL);"
   "CREATE INDEX report_project ON report (project);"
@@ -82,10 +86,11 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "NULL);"
   "CREATE UNIQUE INDEX lease_live ON lease (project) WHERE ended = 0;"
   "CREATE INDEX lease_expires ON lease (expires) WHERE ended = 0;"
-  "CREATE TABLE token (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, role INTEGER NOT NULL, "
+  "CREATE TABLE token (id INTEGER PRIMARY KEY, hash TEXT NOT NULL, role INTEGER NOT NULL, "
   "name TEXT NOT NULL, "
   "  project INTEGER NOT NULL, lease INTEGER NOT NULL, created INTEGER NOT NULL, revoked INTEGER "
   "NOT NULL);"
+  "CREATE UNIQUE INDEX token_hash ON token (hash);"
   "CREATE INDEX token_made ON token (id) WHERE lease = 0;"
   "CREATE TABLE event (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, project INTEGER NOT NULL, plan "
   "INTEGER NOT NULL, "
@@ -101,66 +106,72 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "CREATE INDEX replay_at ON replay (at);",
 };
 
-#define LIMIT " LIMIT ?3"
 #define NEWEST " ORDER BY id DESC LIMIT ?3"
 #define OLDEST " ORDER BY id LIMIT ?3"
 
-/* A project of 0 means any; "any" is a statement of its own where the index needs it (see below). */
+/* Each look-up names its index, so that one that could not use it fails to compile; none: by id alone. */
+/* clang-format off */
 const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
-  [SRV_FIND_PROJECTS] = { SRV_RECORD_PROJECT, "removed = 0 AND id > ?1" OLDEST },
-  [SRV_FIND_PROJECT_BY_URL] = { SRV_RECORD_PROJECT, "removed = 0 AND repo_url = ?4" LIMIT },
-  [SRV_FIND_PROJECTS_DUE]
-  = { SRV_RECORD_PROJECT, "removed = 0 AND (wake <> 0 OR n_waiting > 0)" OLDEST },
-  [SRV_FIND_PLANS] = { SRV_RECORD_PLAN, "id < ?2" NEWEST },
-  [SRV_FIND_PROJECT_PLANS] = { SRV_RECORD_PLAN, "project = ?1 AND id < ?2" NEWEST },
-  [SRV_FIND_PLANS_IN_STATE] = { SRV_RECORD_PLAN, "state = ?1 AND id < ?2" NEWEST },
-  [SRV_FIND_PROJECT_PLANS_IN_STATE]
-  = { SRV_RECORD_PLAN, "project = ?1 AND state = CAST (?4 AS INTEGER) AND id < ?2" NEWEST },
-  [SRV_FIND_PLANS_LIVE] = { SRV_RECORD_PLAN, "state <= 1 AND id < ?2" NEWEST },
-  [SRV_FIND_PROJECT_PLANS_LIVE]
-  = { SRV_RECORD_PLAN, "project = ?1 AND state <= 1 AND id < ?2" NEWEST },
-  [SRV_FIND_PLANS_FINISHED] = { SRV_RECORD_PLAN, "state > 1 ORDER BY finished DESC LIMIT ?3" },
-  [SRV_FIND_PROJECT_PLANS_FINISHED]
-  = { SRV_RECORD_PLAN, "project = ?1 AND state > 1 ORDER BY finished DESC LIMIT ?3" },
-  [SRV_FIND_PLANS_NEEDING] = { SRV_RECORD_PLAN, "needs <> 0" NEWEST },
-  [SRV_FIND_PROJECT_PLANS_NEEDING] = { SRV_RECORD_PLAN, "project = ?1 AND needs <> 0" NEWEST },
-  [SRV_FIND_PLANS_BY_CLOCK] = { SRV_RECORD_PLAN, "by_clock <> 0 AND id > ?1" OLDEST },
-  [SRV_FIND_TASKS_OF_PLAN] = { SRV_RECORD_TASK, "plan = ?1" OLDEST },
-  [SRV_FIND_TASKS_READY]
-  = { SRV_RECORD_TASK,
-      "state = 1 AND held = 0 AND (?1 = 0 OR project = ?1)"
-      " AND (SELECT held FROM plan WHERE plan.id = task.plan) = 0"
-      " AND (SELECT held FROM project WHERE project.id = task.project) = 0" OLDEST },
-  [SRV_FIND_BRIEFS_OF_PLAN]
-  = { SRV_RECORD_BRIEF, "id IN (SELECT id FROM task WHERE plan = ?1)" OLDEST },
-  [SRV_FIND_JOBS_RUNNING] = { SRV_RECORD_JOB, "state = 0 AND (?1 = 0 OR project = ?1)" OLDEST },
-  [SRV_FIND_JOBS_SILENT]
-  = { SRV_RECORD_JOB, "state = 0 AND heartbeat <= ?1 ORDER BY heartbeat LIMIT ?3" },
-  [SRV_FIND_JOB_SILENT_FIRST] = { SRV_RECORD_JOB, "state = 0 ORDER BY heartbeat LIMIT ?3" },
-  [SRV_FIND_MESSAGES] = { SRV_RECORD_MESSAGE, "id < ?2" NEWEST },
-  [SRV_FIND_PROJECT_MESSAGES] = { SRV_RECORD_MESSAGE, "project = ?1 AND id < ?2" NEWEST },
-  [SRV_FIND_MESSAGES_OPEN]
-  = { SRV_RECORD_MESSAGE,
-      "state < 2 AND author = 0 AND (?1 = 0 OR project = ?1) AND id < ?2" NEWEST },
-  [SRV_FIND_MESSAGES_WAITING] = { SRV_RECORD_MESSAGE, "state = 0 AND project = ?1" OLDEST },
-  [SRV_FIND_MESSAGES_UNANSWERED]
-  = { SRV_RECORD_MESSAGE, "state < 2 AND author = 0 AND project = ?1 AND state = 1" OLDEST },
-  [SRV_FIND_MESSAGES_SAME] = { SRV_RECORD_MESSAGE, "project = ?1 AND hash = ?2" NEWEST },
-  [SRV_FIND_QUESTIONS_OPEN]
-  = { SRV_RECORD_QUESTION, "state = 0 AND (?1 = 0 OR project = ?1)" NEWEST },
-  [SRV_FIND_REPORT_LATEST] = { SRV_RECORD_REPORT, "project = ?1" NEWEST },
-  [SRV_FIND_NOTES_OF_TASK] = { SRV_RECORD_NOTE, "task = ?1" NEWEST },
-  [SRV_FIND_LEASE_LIVE] = { SRV_RECORD_LEASE, "ended = 0 AND project = ?1" LIMIT },
-  [SRV_FIND_LEASES_LIVE] = { SRV_RECORD_LEASE, "ended = 0 ORDER BY expires LIMIT ?3" },
-  [SRV_FIND_TOKEN_BY_HASH] = { SRV_RECORD_TOKEN, "hash = ?4" LIMIT },
-  [SRV_FIND_TOKENS] = { SRV_RECORD_TOKEN, "lease = 0 AND id < ?2" NEWEST },
-  [SRV_FIND_EVENTS_BEFORE] = { SRV_RECORD_EVENT, "id < ?2" NEWEST },
-  [SRV_FIND_PROJECT_EVENTS_BEFORE] = { SRV_RECORD_EVENT, "project = ?1 AND id < ?2" NEWEST },
-  [SRV_FIND_EVENTS_OF_TASK] = { SRV_RECORD_EVENT, "task = ?1 AND task <> 0 AND id < ?2" NEWEST },
-  [SRV_FIND_EVENTS_AFTER] = { SRV_RECORD_EVENT, "id > ?2" OLDEST },
-  [SRV_FIND_PROJECT_EVENTS_AFTER] = { SRV_RECORD_EVENT, "project = ?1 AND id > ?2" OLDEST },
-  [SRV_FIND_REPLAY] = { SRV_RECORD_REPLAY, "token = ?1 AND key = ?4" LIMIT },
+#define FIND(name, kind, index, where) [SRV_FIND_##name] = { SRV_RECORD_##kind, index, where },
+  FIND (PROJECTS, PROJECT, NULL, "removed = 0 AND id > ?1" OLDEST)
+  FIND (PROJECT_BY_URL, PROJECT, "project_url", "removed = 0 AND repo_url = ?4 LIMIT ?3")
+  FIND (PROJECTS_DUE, PROJECT, "project_due", "removed = 0 AND (wake <> 0 OR n_waiting > 0)" OLDEST)
+  FIND (PLANS, PLAN, NULL, "id < ?2" NEWEST)
+  FIND (PROJECT_PLANS, PLAN, "plan_project", "project = ?1 AND id < ?2" NEWEST)
+  FIND (PLANS_IN_STATE, PLAN, "plan_state", "state = ?1 AND id < ?2" NEWEST)
+  FIND (PROJECT_PLANS_IN_STATE, PLAN, "plan_project_state", "project = ?1 AND state = CAST (?4 AS INTEGER) AND id < ?2" NEWEST)
+  FIND (PLANS_LIVE, PLAN, "plan_live", "state <= 1 AND id < ?2" NEWEST)
+  FIND (PROJECT_PLANS_LIVE, PLAN, "plan_project_live", "project = ?1 AND state <= 1 AND id < ?2" NEWEST)
+  FIND (PLANS_FINISHED, PLAN, "plan_finished", "state > 1 ORDER BY finished DESC LIMIT ?3")
+  FIND (PROJECT_PLANS_FINISHED, PLAN, "plan_project_finished", "project = ?1 AND state > 1 ORDER BY finished DESC LIMIT ?3")
+  FIND (PLANS_NEEDING, PLAN, "plan_needing", "needs <> 0" NEWEST)
+  FIND (PROJECT_PLANS_NEEDING, PLAN, "plan_project_needing", "project = ?1 AND needs <> 0" NEWEST)
+  FIND (PLANS_BY_CLOCK, PLAN, "plan_by_clock", "by_clock <> 0 AND id > ?1" OLDEST)
+  FIND (TASKS_OF_PLAN, TASK, "task_plan", "plan = ?1" OLDEST)
+  FIND (TASKS_READY, TASK, "task_ready",
+        "state = 1 AND held = 0 AND (?1 = 0 OR project = ?1)"
+        " AND (SELECT held FROM plan WHERE plan.id = task.plan) = 0"
+        " AND (SELECT held FROM project WHERE project.id = task.project) = 0" OLDEST)
+  FIND (BRIEFS_OF_PLAN, BRIEF, NULL, "id IN (SELECT id FROM task WHERE plan = ?1)" OLDEST)
+  FIND (JOBS_RUNNING, JOB, "job_running", "state = 0 AND (?1 = 0 OR project = ?1)" OLDEST)
+  FIND (JOBS_SILENT, JOB, "job_silent", "state = 0 AND heartbeat <= ?1 ORDER BY heartbeat LIMIT ?3")
+  FIND (JOB_SILENT_FIRST, JOB, "job_silent", "state = 0 ORDER BY heartbeat LIMIT ?3")
+  FIND (MESSAGES, MESSAGE, NULL, "id < ?2" NEWEST)
+  FIND (PROJECT_MESSAGES, MESSAGE, "message_project", "project = ?1 AND id < ?2" NEWEST)
+  FIND (MESSAGES_OPEN, MESSAGE, "message_open", "state < 2 AND author = 0 AND id < ?2" NEWEST)
+  FIND (PROJECT_MESSAGES_OPEN, MESSAGE, "message_project_open", "state < 2 AND author = 0 AND project = ?1 AND id < ?2" NEWEST)
+  FIND (MESSAGES_WAITING, MESSAGE, "message_waiting", "state = 0 AND project = ?1" OLDEST)
+  FIND (MESSAGES_UNANSWERED, MESSAGE, "message_project_open", "state < 2 AND author = 0 AND project = ?1 AND state = 1" OLDEST)
+  FIND (MESSAGES_SAME, MESSAGE, "message_same", "project = ?1 AND hash = ?2" NEWEST)
+  FIND (QUESTIONS_OPEN, QUESTION, "question_open", "state = 0" NEWEST)
+  FIND (PROJECT_QUESTIONS_OPEN, QUESTION, "question_project_open", "state = 0 AND project = ?1" NEWEST)
+  FIND (REPORT_LATEST, REPORT, "report_project", "project = ?1" NEWEST)
+  FIND (NOTES_OF_TASK, NOTE, "note_task", "task = ?1" NEWEST)
+  FIND (LEASE_LIVE, LEASE, "lease_live", "ended = 0 AND project = ?1 LIMIT ?3")
+  FIND (LEASES_LIVE, LEASE, "lease_expires", "ended = 0 ORDER BY expires LIMIT ?3")
+  FIND (TOKEN_BY_HASH, TOKEN, "token_hash", "hash = ?4 LIMIT ?3")
+  FIND (TOKENS, TOKEN, "token_made", "lease = 0 AND id < ?2" NEWEST)
+  FIND (EVENTS_BEFORE, EVENT, NULL, "id < ?2" NEWEST)
+  FIND (PROJECT_EVENTS_BEFORE, EVENT, "event_project", "project = ?1 AND id < ?2" NEWEST)
+  FIND (EVENTS_OF_TASK, EVENT, "event_task", "task = ?1 AND task <> 0 AND id < ?2" NEWEST)
+  FIND (EVENTS_AFTER, EVENT, NULL, "id > ?2" OLDEST)
+  FIND (PROJECT_EVENTS_AFTER, EVENT, "event_project", "project = ?1 AND id > ?2" OLDEST)
+  FIND (REPLAY, REPLAY, "replay_key", "token = ?1 AND key = ?4 LIMIT ?3")
+#undef FIND
 };
+/* clang-format on */
+
+void
+srv_sqlite_append_from (GString *sql, const SrvSqliteFind *find)
+{
+  const char *table = srv_record_info (find->kind)->table;
+
+  if (find->index)
+    g_string_append_printf (sql, " FROM %s INDEXED BY %s WHERE %s", table, find->index,
+                            find->where);
+  else
+    g_string_append_printf (sql, " FROM %s NOT INDEXED WHERE %s", table, find->where);
+}
 
 gboolean
 srv_sqlite_exec (sqlite3 *db, const char *sql, GError **error)

@@ -287,8 +287,7 @@ find_statement (SrvStore *self, SrvFind what)
     return self->finds[what];
   g_autoptr (GString) sql = g_string_new ("SELECT ");
   append_columns (sql, srv_record_info (find->kind));
-  g_string_append_printf (sql, " FROM %s WHERE %s", srv_record_info (find->kind)->table,
-                          find->where);
+  srv_sqlite_append_from (sql, find);
   return prepare (self, &self->finds[what], sql->str);
 }
 

@@ -40,8 +40,12 @@ struct _SrvStore
 typedef struct
 {
   SrvRecordKind kind;
+  const char *index; /* NULL: by id */
   const char *where; /* ?1 = a, ?2 = b, ?3 = limit, ?4 = text */
 } SrvSqliteFind;
+/* " FROM table INDEXED BY index WHERE ..." */
+void
+srv_sqlite_append_from (GString *sql, const SrvSqliteFind *find);
 extern const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS];
 
 /* Brings the file to our schema. Errors: SRV_ENGINE_ERROR_SCHEMA, _STORE. */

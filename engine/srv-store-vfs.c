@@ -24,7 +24,7 @@ static Table tables[MAX_TABLES];
 static guint n_tables;
 static GMutex tables_mutex;
 static guint64 syncs; /* atomic */
-static gint is_full;  /* atomic */
+static gint failing;  /* atomic: what writes answer instead; 0: nothing */
 static sqlite3_vfs shim;
 
 static const sqlite3_io_methods *
@@ -46,8 +46,10 @@ count_sync (sqlite3_file *file, int flags)
 static int
 write_unless_full (sqlite3_file *file, const void *bytes, int n_bytes, sqlite3_int64 offset)
 {
-  if (g_atomic_int_get (&is_full))
-    return SQLITE_FULL;
+  int rc = g_atomic_int_get (&failing);
+
+  if (rc != SQLITE_OK)
+    return rc;
   return original (file)->xWrite (file, bytes, n_bytes, offset);
 }
 
@@ -111,7 +113,15 @@ srv_store_vfs_syncs (void)
 }
 
 void
-srv_store_vfs_set_full (gboolean full)
+srv_store_vfs_fail (SrvStoreFailure failure)
 {
-  g_atomic_int_set (&is_full, full);
+  static const int codes[] = {
+    [SRV_STORE_OK] = SQLITE_OK,
+    [SRV_STORE_FULL] = SQLITE_FULL,
+    [SRV_STORE_READ_ONLY] = SQLITE_READONLY,
+    [SRV_STORE_DAMAGED] = SQLITE_CORRUPT,
+    [SRV_STORE_BROKEN] = SQLITE_IOERR_WRITE,
+  };
+
+  g_atomic_int_set (&failing, codes[failure]);
 }

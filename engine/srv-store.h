@@ -41,18 +41,20 @@ typedef enum
   SRV_FIND_JOB_SILENT_FIRST, /* the running job with the oldest heartbeat */
   SRV_FIND_MESSAGES,         /* id < b */
   SRV_FIND_PROJECT_MESSAGES,
-  SRV_FIND_MESSAGES_OPEN,       /* of the user, not answered: project a (0: any), id < b */
+  SRV_FIND_MESSAGES_OPEN, /* of the user, not answered; id < b */
+  SRV_FIND_PROJECT_MESSAGES_OPEN,
   SRV_FIND_MESSAGES_WAITING,    /* project a; any author; oldest first */
   SRV_FIND_MESSAGES_UNANSWERED, /* project a: of the user, delivered, not answered; oldest first */
   SRV_FIND_MESSAGES_SAME,       /* project a, hash b */
-  SRV_FIND_QUESTIONS_OPEN,      /* project a (0: any) */
-  SRV_FIND_REPORT_LATEST,       /* project a */
-  SRV_FIND_NOTES_OF_TASK,       /* task a */
-  SRV_FIND_LEASE_LIVE,          /* project a */
-  SRV_FIND_LEASES_LIVE,         /* soonest to expire first */
-  SRV_FIND_TOKEN_BY_HASH,       /* text */
-  SRV_FIND_TOKENS,              /* id < b, not of leases */
-  SRV_FIND_EVENTS_BEFORE,       /* seq < b */
+  SRV_FIND_QUESTIONS_OPEN,
+  SRV_FIND_PROJECT_QUESTIONS_OPEN,
+  SRV_FIND_REPORT_LATEST, /* project a */
+  SRV_FIND_NOTES_OF_TASK, /* task a */
+  SRV_FIND_LEASE_LIVE,    /* project a */
+  SRV_FIND_LEASES_LIVE,   /* soonest to expire first */
+  SRV_FIND_TOKEN_BY_HASH, /* text */
+  SRV_FIND_TOKENS,        /* id < b, not of leases */
+  SRV_FIND_EVENTS_BEFORE, /* seq < b */
   SRV_FIND_PROJECT_EVENTS_BEFORE,
   SRV_FIND_EVENTS_OF_TASK, /* task a, seq < b */
   SRV_FIND_EVENTS_AFTER,   /* seq > b; oldest first */
@@ -139,8 +141,8 @@ const char *
 srv_store_vfs (void);
 guint64
 srv_store_vfs_syncs (void);
-/* For tests: writes fail as if the disk were full from now on. */
+/* For tests: every write to a file fails like this from now on; SRV_STORE_OK: no more. */
 void
-srv_store_vfs_set_full (gboolean is_full);
+srv_store_vfs_fail (SrvStoreFailure failure);
 
 G_END_DECLS

@@ -167,8 +167,8 @@ resolve (SrvCall *call, SrvPlanSet *set, DbrJson value, const char *field)
       /* The ids of new tasks can be guessed, but nobody was told them yet. */
       if (task && task->state != SRV_TASK_CANCELLED && !g_hash_table_contains (set->added, task))
         return task;
-      srv_call_problem (
-          call, field, "names task %" G_GINT64_FORMAT ", which the plan does not have", id);
+      srv_call_problem (call, field,
+                        "names task %" G_GINT64_FORMAT ", which the plan does not have", id);
       return NULL;
     }
   if (dbr_json_type (value) != DBR_JSON_STRING)

@@ -137,7 +137,6 @@ test_plan_life (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL), ==, 200);
 }
 
-
 /* ------------------------------------------------------------------- messages */
 static void
 test_messages (Shop *shop, gconstpointer data)
@@ -159,9 +158,11 @@ test_messages (Shop *shop, gconstpointer data)
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "items")), ==, 1);
   g_assert_cmpuint (CALL (&f->client, MESSAGE_ANSWER, message, "{\"text\": \"Done\"}"), ==, 403);
   PROBLEM (403, "wrong_role", "a foreman's");
-  g_assert_cmpuint (CALL (&shop->foreman, MESSAGE_ANSWER, message, "{\"text\": \"Done\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&shop->foreman, MESSAGE_ANSWER, message, "{\"text\": \"Done\"}"), ==,
+                    200);
   g_assert_cmpstr (TEXT ("state"), ==, "answered");
-  g_assert_cmpuint (CALL (&shop->foreman, MESSAGE_ANSWER, message, "{\"text\": \"Done\"}"), ==, 409);
+  g_assert_cmpuint (CALL (&shop->foreman, MESSAGE_ANSWER, message, "{\"text\": \"Done\"}"), ==,
+                    409);
   PROBLEM (409, "message_answered", "answered already");
   /* A day later the same text is a new message; the turn's lease is over. */
   srv_fixture_pass (f, 24 * 3600 + 1);
@@ -172,7 +173,9 @@ test_messages (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("outcome"), ==, "woke");
   g_autoptr (GPtrArray) due = srv_engine_turns_due (f->engine);
   g_assert_cmpuint (due->len, ==, 1);
-  g_assert_cmpuint (CALL (&f->client, PROJECT_HOLD, "p:~", "{\"held\": true, \"reason\": \"holidays\"}"), ==, 200);
+  g_assert_cmpuint (
+      CALL (&f->client, PROJECT_HOLD, "p:~", "{\"held\": true, \"reason\": \"holidays\"}"), ==,
+      200);
   g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"And a door\"}"), ==, 201);
   g_assert_cmpstr (TEXT ("outcome"), ==, "hold");
   g_autoptr (GPtrArray) held = srv_engine_turns_due (f->engine);
@@ -187,7 +190,8 @@ test_messages (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->admin, LEASE_END, lease, NULL), ==, 200);
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_cmpint (INT ("waiting_messages"), ==, 4);
-  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \" \\n\", \"extra\": 1}"), ==, 422);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \" \\n\", \"extra\": 1}"), ==,
+                    422);
   PROBLEM (422, "invalid", "{\"field\": \"text\", \"problem\": \"is empty\"}");
   PROBLEM (422, "invalid", "{\"field\": \"extra\", \"problem\": \"is not known here\"}");
   g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"a\\u0000b\"}"), ==, 422);
@@ -203,15 +207,20 @@ test_questions (Shop *shop, gconstpointer data)
   SrvFixture *f = &shop->base;
 
   (void) data;
-  g_assert_cmpuint (CALL (&shop->foreman, QUESTION_ADD, "p:~", "{\"text\": \"Red?\", \"options\": [\"yes\", 3]}"), ==, 422);
+  g_assert_cmpuint (
+      CALL (&shop->foreman, QUESTION_ADD, "p:~", "{\"text\": \"Red?\", \"options\": [\"yes\", 3]}"),
+      ==, 422);
   PROBLEM (422, "invalid", "options[1]");
-  g_assert_cmpuint (CALL (&shop->foreman, QUESTION_ADD, "p:~", "{\"text\": \"Red?\", \"options\": [\"yes\", \"no\"]}"), ==, 201);
+  g_assert_cmpuint (CALL (&shop->foreman, QUESTION_ADD, "p:~",
+                          "{\"text\": \"Red?\", \"options\": [\"yes\", \"no\"]}"),
+                    ==, 201);
   const char *question = ID ("id");
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
   g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "question");
   g_assert_cmpstr (TEXT ("needs_you.0.options.1"), ==, "no");
   g_assert_cmpint (INT ("projects.0.needs_user"), ==, 1);
-  g_assert_cmpuint (CALL (&shop->foreman, QUESTION_ANSWER, question, "{\"text\": \"yes\"}"), ==, 403);
+  g_assert_cmpuint (CALL (&shop->foreman, QUESTION_ANSWER, question, "{\"text\": \"yes\"}"), ==,
+                    403);
   g_assert_cmpuint (CALL (&f->client, QUESTION_ANSWER, question, "{\"text\": \"yes\"}"), ==, 200);
   g_assert_cmpstr (TEXT ("state"), ==, "answered");
   g_assert_cmpuint (CALL (&f->client, QUESTION_ANSWER, question, "{\"text\": \"no\"}"), ==, 409);
@@ -219,7 +228,8 @@ test_questions (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_cmpint (INT ("waiting_messages"), ==, 1);
   g_assert_cmpint (INT ("needs_user"), ==, 0);
-  g_assert_cmpuint (CALL (&shop->foreman, REPORT_ADD, "p:~", "{\"text\": \"All is well\"}"), ==, 201);
+  g_assert_cmpuint (CALL (&shop->foreman, REPORT_ADD, "p:~", "{\"text\": \"All is well\"}"), ==,
+                    201);
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
   g_assert_cmpstr (TEXT ("projects.0.report.text"), ==, "All is well");
 }
@@ -231,19 +241,24 @@ test_idempotency (Shop *shop, gconstpointer data)
   SrvFixture *f = &shop->base;
 
   (void) data;
-  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS, "Idempotency-Key=k1"), ==, 201);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS, "Idempotency-Key=k1"), ==,
+                    201);
   g_autofree char *first = json_dumps (f->last, JSON_COMPACT);
-  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS, "Idempotency-Key=k1"), ==, 201);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS, "Idempotency-Key=k1"), ==,
+                    201);
   g_autofree char *second = json_dumps (f->last, JSON_COMPACT);
   g_assert_cmpstr (first, ==, second);
   g_assert_cmpstr (f->etag, ==, "1");
   g_assert_nonnull (f->location);
-  g_assert_cmpuint (CALL (&shop->foreman, REPORT_ADD, "p:~", "{\"text\": \"x\"}", "Idempotency-Key=k1"), ==, 422);
+  g_assert_cmpuint (
+      CALL (&shop->foreman, REPORT_ADD, "p:~", "{\"text\": \"x\"}", "Idempotency-Key=k1"), ==, 422);
   PROBLEM (422, "idempotency_mismatch", "another request");
   g_assert_cmpuint (CALL (&f->client, PLAN_LIST, NULL, NULL), ==, 200);
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "items")), ==, 1);
   /* A refusal is not kept: the same key may try again. */
-  g_assert_cmpuint (CALL (&f->admin, TOKEN_NEW, NULL, "{\"role\": \"king\", \"name\": \"x\"}", "Idempotency-Key=k2"), ==, 422);
+  g_assert_cmpuint (CALL (&f->admin, TOKEN_NEW, NULL, "{\"role\": \"king\", \"name\": \"x\"}",
+                          "Idempotency-Key=k2"),
+                    ==, 422);
   PROBLEM (422, "invalid", "is none of: admin, client, worker");
   const char *good = "{\"role\": \"client\", \"name\": \"phone\"}";
   g_assert_cmpuint (CALL (&f->admin, TOKEN_NEW, NULL, good, "Idempotency-Key=k2"), ==, 201);
@@ -278,27 +293,35 @@ test_plan_problems (Shop *shop, gconstpointer data)
   (void) data;
   g_assert_cmpuint (
       CALL (&shop->foreman, PLAN_CREATE, NULL,
-            "{\"title\": \"\", \"sumary\": 1, \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", \"depends_on\": [\"Z\", 5, \"A\"]},"
+            "{\"title\": \"\", \"sumary\": 1, \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", "
+            "\"depends_on\": [\"Z\", 5, \"A\"]},"
             "{\"title\": \"A\", \"brief\": 3, \"paths\": [\"../x\"], \"branch\": \"a b\"}]}"),
       ==, 422);
   PROBLEM (422, "invalid", "\"title\", \"problem\": \"is empty\"");
   PROBLEM (422, "invalid", "\"sumary\", \"problem\": \"is not known here\"");
-  PROBLEM (422, "invalid", "\"tasks[0].depends_on[0]\", \"problem\": \"names the task \\\"Z\\\", which the plan does not have\"");
-  PROBLEM (422, "invalid", "\"tasks[0].depends_on[1]\", \"problem\": \"names task 5, which the plan does not have\"");
+  PROBLEM (422, "invalid",
+           "\"tasks[0].depends_on[0]\", \"problem\": \"names the task \\\"Z\\\", which the plan "
+           "does not have\"");
+  PROBLEM (
+      422, "invalid",
+      "\"tasks[0].depends_on[1]\", \"problem\": \"names task 5, which the plan does not have\"");
   PROBLEM (422, "invalid", "\"tasks[0].depends_on[2]\", \"problem\": \"is the task itself\"");
   PROBLEM (422, "invalid", "\"tasks[1].brief\", \"problem\": \"is not a text\"");
   PROBLEM (422, "invalid", "\"tasks[1].paths[0]\"");
   PROBLEM (422, "invalid", "\"tasks[1].branch\"");
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL,
-                          "{\"title\": \"T\", \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", \"depends_on\": [\"B\"]},"
+                          "{\"title\": \"T\", \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", "
+                          "\"depends_on\": [\"B\"]},"
                           "{\"title\": \"B\", \"brief\": \"x\", \"depends_on\": [\"A\"]}]}"),
                     ==, 422);
   PROBLEM (422, "invalid", "depend on each other in a circle");
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL,
-                          "{\"title\": \"T\", \"tasks\": [{\"title\": \"A\", \"brief\": \"x\"},{\"title\": \"A\", \"brief\": \"x\"}]}"),
+                          "{\"title\": \"T\", \"tasks\": [{\"title\": \"A\", \"brief\": "
+                          "\"x\"},{\"title\": \"A\", \"brief\": \"x\"}]}"),
                     ==, 422);
   PROBLEM (422, "invalid", "has two tasks with the title \\\"A\\\"");
-  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, "{\"title\": \"T\", \"tasks\": []}"), ==, 422);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, "{\"title\": \"T\", \"tasks\": []}"),
+                    ==, 422);
   PROBLEM (422, "invalid", "a plan has at least one task");
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, "[]"), ==, 422);
   PROBLEM (422, "invalid", "body is not an object");
@@ -317,11 +340,14 @@ test_amend (Shop *shop, gconstpointer data)
   const char *plan = ID ("id"), *model = ID ("tasks.0.id");
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, "{\"title\": \"Till\"}"), ==, 428);
   PROBLEM (428, "if_match_needed", "If-Match");
-  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, "{\"title\": \"Till\"}", "If-Match=3"), ==, 412);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, "{\"title\": \"Till\"}", "If-Match=3"),
+                    ==, 412);
   PROBLEM (412, "version_conflict", "at version 1, not 3");
   g_assert_cmpint (INT ("version"), ==, 1);
-  g_autofree char *body = g_strdup_printf (
-      "{\"title\": \"Till\", \"cancel\": [%s], \"add\": [{\"title\": \"Test\", \"brief\": \"t\", \"depends_on\": [\"View\"]}]}", model);
+  g_autofree char *body
+      = g_strdup_printf ("{\"title\": \"Till\", \"cancel\": [%s], \"add\": [{\"title\": \"Test\", "
+                         "\"brief\": \"t\", \"depends_on\": [\"View\"]}]}",
+                         model);
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, body, "If-Match=1"), ==, 200);
   g_assert_cmpint (INT ("version"), ==, 2);
   g_assert_cmpstr (TEXT ("title"), ==, "Till");
@@ -336,10 +362,12 @@ test_amend (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("task.branch"), ==, "cart/view");
   const char *view = ID ("task.id");
   /* What runs can't be rewritten; what is new waits while it goes on. */
-  g_autofree char *rewrite = g_strdup_printf ("{\"update\": [{\"id\": %s, \"title\": \"V\"}]}", view);
+  g_autofree char *rewrite
+      = g_strdup_printf ("{\"update\": [{\"id\": %s, \"title\": \"V\"}]}", view);
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, rewrite, "If-Match=3"), ==, 422);
   PROBLEM (422, "invalid", "is running: it can't be rewritten, only cancelled");
-  g_assert_cmpuint (CALL (&shop->foreman, TASK_ADD, plan, "{\"title\": \"Extra\", \"brief\": \"e\"}"), ==, 201);
+  g_assert_cmpuint (
+      CALL (&shop->foreman, TASK_ADD, plan, "{\"title\": \"Extra\", \"brief\": \"e\"}"), ==, 201);
   g_assert_true (json_is_true (srv_fixture_get (f, "task.awaiting")));
   g_assert_cmpstr (TEXT ("plan.state"), ==, "active");
   g_assert_cmpint (INT ("plan.awaiting.0"), ==, INT ("task.id"));
@@ -348,7 +376,8 @@ test_amend (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "tasks");
   g_assert_cmpint (INT ("needs_you.0.version"), ==, 4);
   g_assert_cmpstr (TEXT ("running.0.task_title"), ==, "View");
-  g_assert_cmpuint (CALL (&f->client, PLAN_REJECT, plan, "{\"version\": 4, \"reason\": \"no\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, PLAN_REJECT, plan, "{\"version\": 4, \"reason\": \"no\"}"),
+                    ==, 200);
   g_assert_cmpstr (TEXT ("plan.state"), ==, "active");
   g_assert_nonnull (strstr (TEXT ("message.text"), "new and changed tasks of plan"));
   /* What the user rejected does not come back by a retry. */
@@ -369,14 +398,16 @@ test_reject (Shop *shop, gconstpointer data)
   (void) data;
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS), ==, 201);
   const char *plan = ID ("id"), *model = ID ("tasks.0.id");
-  g_assert_cmpuint (CALL (&f->client, PLAN_REJECT, plan, "{\"version\": 1, \"reason\": \"too dear\"}"), ==, 200);
+  g_assert_cmpuint (
+      CALL (&f->client, PLAN_REJECT, plan, "{\"version\": 1, \"reason\": \"too dear\"}"), ==, 200);
   g_assert_cmpstr (TEXT ("plan.state"), ==, "rejected");
   g_assert_cmpstr (TEXT ("plan.tasks.1.state"), ==, "cancelled");
   g_assert_cmpstr (TEXT ("message.author"), ==, "engine");
   g_assert_nonnull (strstr (TEXT ("message.text"), "too dear"));
   g_assert_cmpuint (CALL (&shop->foreman, TASK_RETRY, model, NULL), ==, 409);
   PROBLEM (409, "plan_over", "is rejected");
-  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, "{\"title\": \"x\"}", "If-Match=2"), ==, 409);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, "{\"title\": \"x\"}", "If-Match=2"), ==,
+                    409);
   PROBLEM (409, "plan_over", "Make a new one");
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
@@ -391,12 +422,14 @@ test_reasons (Shop *shop, gconstpointer data)
 
   (void) data;
   g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~",
-                          "{\"settings\": {\"max_tasks\": 1, \"protected_paths\": [\"deploy/**\", \"src/model/*.sql\"],"
+                          "{\"settings\": {\"max_tasks\": 1, \"protected_paths\": [\"deploy/**\", "
+                          "\"src/model/*.sql\"],"
                           "\"hours\": \"Mon-Thu 09:00-17:00 Europe/Berlin\"}}"),
                     ==, 200);
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "changes")), ==, 3);
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL,
-                          "{\"title\": \"T\", \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", \"paths\": [\"src/**\"]},"
+                          "{\"title\": \"T\", \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", "
+                          "\"paths\": [\"src/**\"]},"
                           "{\"title\": \"B\", \"brief\": \"x\", \"paths\": [\"doc/*\"]}]}"),
                     ==, 201);
   const char *plan = ID ("id");
@@ -404,16 +437,22 @@ test_reasons (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("waits.2.reason"), ==, "protected_path");
   g_assert_cmpstr (TEXT ("waits.2.to.0"), ==, "deploy/**");
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "waits.2.to")), ==, 1);
-  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1, \"and_stop_asking\": true}"), ==, 422);
+  g_assert_cmpuint (
+      CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1, \"and_stop_asking\": true}"), ==,
+      422);
   PROBLEM (422, "reasons_needed", "several reasons");
   g_assert_cmpstr (TEXT ("reasons.3"), ==, "outside_hours");
-  g_assert_cmpuint (
-      CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1, \"and_stop_asking\": true, \"reasons\": [\"rain\"]}"), ==, 422);
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan,
+                          "{\"version\": 1, \"and_stop_asking\": true, \"reasons\": [\"rain\"]}"),
+                    ==, 422);
   PROBLEM (422, "reasons_needed", "is not a reason why this plan waits");
-  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1, \"reasons\": [\"too_many_tasks\"]}"), ==, 422);
+  g_assert_cmpuint (
+      CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1, \"reasons\": [\"too_many_tasks\"]}"),
+      ==, 422);
   PROBLEM (422, "invalid", "goes only with and_stop_asking");
   g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan,
-                          "{\"version\": 1, \"and_stop_asking\": true, \"reasons\": [\"too_many_tasks\", \"protected_path\"]}"),
+                          "{\"version\": 1, \"and_stop_asking\": true, \"reasons\": "
+                          "[\"too_many_tasks\", \"protected_path\"]}"),
                     ==, 200);
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "settings_changed")), ==, 2);
   g_assert_cmpstr (TEXT ("settings_changed.0.setting"), ==, "max_tasks");
@@ -433,9 +472,10 @@ test_hours (Shop *shop, gconstpointer data)
   SrvFixture *f = &shop->base;
 
   (void) data;
-  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~",
-                          "{\"settings\": {\"approval\": \"never\", \"hours\": \"09:30-17:00 Europe/Berlin\"}}"),
-                    ==, 200);
+  g_assert_cmpuint (
+      CALL (&f->admin, PROJECT_SET, "p:~",
+            "{\"settings\": {\"approval\": \"never\", \"hours\": \"09:30-17:00 Europe/Berlin\"}}"),
+      ==, 200);
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS), ==, 201);
   const char *plan = ID ("id");
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "waits")), ==, 1);
@@ -446,7 +486,8 @@ test_hours (Shop *shop, gconstpointer data)
   srv_fixture_pass (f, 60);
   g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
   g_assert_cmpstr (TEXT ("state"), ==, "active");
-  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", "{\"settings\": {\"hours\": \"Mon 8-9\"}}"), ==, 422);
+  g_assert_cmpuint (
+      CALL (&f->admin, PROJECT_SET, "p:~", "{\"settings\": {\"hours\": \"Mon 8-9\"}}"), ==, 422);
   PROBLEM (422, "invalid", "has no times like 08:00-18:00");
 }
 
@@ -454,7 +495,8 @@ test_hours (Shop *shop, gconstpointer data)
 static const char *
 start (SrvFixture *f, const SrvActor *foreman)
 {
-  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", "{\"settings\": {\"approval\": \"never\"}}"), ==, 200);
+  g_assert_cmpuint (
+      CALL (&f->admin, PROJECT_SET, "p:~", "{\"settings\": {\"approval\": \"never\"}}"), ==, 200);
   g_assert_cmpuint (CALL (foreman, PLAN_CREATE, NULL, TWO_TASKS), ==, 201);
   g_assert_cmpstr (TEXT ("state"), ==, "active");
   return ID ("id");
@@ -469,9 +511,12 @@ test_review_and_failure (Shop *shop, gconstpointer data)
   (void) data;
   g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
   const char *job = ID ("job.id"), *task = ID ("task.id");
-  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"review\"}"), ==, 200);
-  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"review\"}"), ==, 200);
-  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 2, \"outcome\": \"failed\"}"), ==, 409);
+  g_assert_cmpuint (
+      CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"review\"}"), ==, 200);
+  g_assert_cmpuint (
+      CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"review\"}"), ==, 200);
+  g_assert_cmpuint (
+      CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 2, \"outcome\": \"failed\"}"), ==, 409);
   PROBLEM (409, "job_over", "is review: stop its command");
   g_assert_cmpuint (CALL (&shop->foreman, TASK_UPDATE, task, "{\"title\": \"x\"}"), ==, 409);
   PROBLEM (409, "task_not_open", "is review: it can't be rewritten");
@@ -479,12 +524,15 @@ test_review_and_failure (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("task.state"), ==, "ready");
   g_assert_cmpuint (CALL (&shop->foreman, TASK_UPDATE, task, "{\"state\": \"done\"}"), ==, 409);
   PROBLEM (409, "task_not_in_review", "only a task in review");
-  g_assert_cmpuint (CALL (&shop->foreman, TASK_NOTE, task, "{\"text\": \"mind the gap\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_NOTE, task, "{\"text\": \"mind the gap\"}"), ==,
+                    200);
   g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
   g_assert_cmpstr (TEXT ("task.notes.0.text"), ==, "mind the gap");
   g_assert_cmpint (INT ("job.attempt"), ==, 2);
   job = ID ("job.id");
-  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"failed\", \"text\": \"exit 1\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job,
+                          "{\"sequence\": 1, \"outcome\": \"failed\", \"text\": \"exit 1\"}"),
+                    ==, 200);
   g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
   g_assert_cmpstr (TEXT ("state"), ==, "failed");
   g_assert_cmpint (INT ("tasks.1.blocked_by.0"), ==, INT ("tasks.0.id"));
@@ -514,7 +562,8 @@ test_cancel_running (Shop *shop, gconstpointer data)
   PROBLEM (409, "task_cancelled", "cancelled already");
   g_assert_cmpuint (CALL (&f->worker, JOB_HEARTBEAT, job, NULL), ==, 409);
   PROBLEM (409, "job_over", "stop its command");
-  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"succeeded\"}"), ==, 409);
+  g_assert_cmpuint (
+      CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"succeeded\"}"), ==, 409);
   /* Its dependent goes on without it. */
   g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
   g_assert_cmpstr (TEXT ("task.title"), ==, "View");
@@ -528,15 +577,18 @@ test_jobs (Shop *shop, gconstpointer data)
   SrvActor other = { .role = SRV_ROLE_WORKER, .token = 900077, .name = "w2" };
 
   (void) data;
-  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\", \"projects\": [99]}"), ==, 204);
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\", \"projects\": [99]}"),
+                    ==, 204);
   for (guint attempt = 1; attempt <= 3; attempt++)
     {
       g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
       const char *job = ID ("job.id");
       g_assert_cmpint (INT ("job.heartbeat_seconds"), ==, 30);
       g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 204);
-      g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, "{\"sequence\": 1, \"text\": \"line\"}"), ==, 201);
-      g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, "{\"sequence\": 1, \"text\": \"line\"}"), ==, 200);
+      g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, "{\"sequence\": 1, \"text\": \"line\"}"),
+                        ==, 201);
+      g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, "{\"sequence\": 1, \"text\": \"line\"}"),
+                        ==, 200);
       g_assert_true (json_is_true (srv_fixture_get (f, "repeat")));
       g_assert_cmpuint (CALL (&other, JOB_HEARTBEAT, job, NULL), ==, 403);
       PROBLEM (403, "not_your_job", "another token");
@@ -563,12 +615,14 @@ test_holds (Shop *shop, gconstpointer data)
   const char *plan = start (f, &shop->foreman);
 
   (void) data;
-  g_assert_cmpuint (CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": true, \"reason\": \"wait\"}"), ==, 200);
+  g_assert_cmpuint (
+      CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": true, \"reason\": \"wait\"}"), ==, 200);
   g_assert_cmpstr (TEXT ("holds.0.by.role"), ==, "foreman");
   g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 204);
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": false}"), ==, 200);
   g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{\"held\": true}"), ==, 200);
-  g_assert_cmpuint (CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": true, \"reason\": \"mine\"}"), ==, 200);
+  g_assert_cmpuint (
+      CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": true, \"reason\": \"mine\"}"), ==, 200);
   g_assert_cmpstr (TEXT ("hold.by.role"), ==, "user");
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": false}"), ==, 403);
   PROBLEM (403, "hold_not_yours", "only the user releases it");
@@ -595,7 +649,9 @@ test_leases (Shop *shop, gconstpointer data)
   const char *why = NULL;
 
   (void) data;
-  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, "{\"repo_url\": \"https://example.org/owner/other\"}"), ==, 201);
+  g_assert_cmpuint (
+      CALL (&f->admin, PROJECT_ADD, NULL, "{\"repo_url\": \"https://example.org/owner/other\"}"),
+      ==, 201);
   g_autofree char *other = g_strdup_printf ("p:%" G_GINT64_FORMAT, INT ("id"));
   g_assert_cmpuint (CALL (&shop->foreman, PROJECT_GET, other, NULL), ==, 403);
   PROBLEM (403, "wrong_project", "Trying again won't help");
@@ -604,9 +660,11 @@ test_leases (Shop *shop, gconstpointer data)
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "projects")), ==, 1);
   g_assert_cmpuint (CALL (&shop->foreman, PROJECT_LIST, NULL, NULL), ==, 200);
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "items")), ==, 1);
-  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, other, "{\"holder\": \"t\", \"ttl\": 59}"), ==, 422);
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, other, "{\"holder\": \"t\", \"ttl\": 59}"), ==,
+                    422);
   PROBLEM (422, "invalid", "is not an integer from 60 to 3600");
-  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, other, "{\"holder\": \"t\", \"ttl\": 60}"), ==, 201);
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, other, "{\"holder\": \"t\", \"ttl\": 60}"), ==,
+                    201);
   g_autofree char *secret = g_strdup (TEXT ("token"));
   const char *lease = ID ("id");
   SrvActor second = srv_fixture_foreman (f);
@@ -622,7 +680,9 @@ test_leases (Shop *shop, gconstpointer data)
   /* It makes room before any tick. */
   g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, other, "{\"holder\": \"t2\"}"), ==, 201);
   const char *third = ID ("id");
-  g_assert_cmpuint (CALL (&f->admin, LEASE_END, third, "{\"outcome\": \"crashed\", \"text\": \"exit 1\"}"), ==, 200);
+  g_assert_cmpuint (
+      CALL (&f->admin, LEASE_END, third, "{\"outcome\": \"crashed\", \"text\": \"exit 1\"}"), ==,
+      200);
   g_assert_cmpuint (CALL (&f->admin, LEASE_END, third, "{}"), ==, 409);
   PROBLEM (409, "lease_over", "has ended");
   g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=1"), ==, 200);
@@ -655,7 +715,8 @@ test_lists (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->client, EVENTS, NULL, NULL, "after=2", "limit=1"), ==, 200);
   g_assert_cmpint (INT ("items.0.seq"), ==, 3);
   g_assert_cmpint (INT ("last"), ==, 3);
-  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=501", "colour=red", "before=0"), ==, 422);
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=501", "colour=red", "before=0"),
+                    ==, 422);
   PROBLEM (422, "invalid", "\"limit\", \"problem\": \"is not an integer from 1 to 500\"");
   PROBLEM (422, "invalid", "\"colour\", \"problem\": \"is not known here\"");
   g_assert_cmpuint (CALL (&f->client, PLAN_LIST, NULL, NULL, "state=asleep"), ==, 422);

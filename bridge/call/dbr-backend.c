@@ -175,6 +175,8 @@ read_address (DbrBackend *self, const DbrBackendOptions *options)
                                            : read_variable (self, def->socket_env);
   self->base_url
       = options->base_url ? g_strdup (options->base_url) : read_variable (self, def->url_env);
+  if (self->unix_socket == NULL && self->base_url == NULL && self->problem == NULL)
+    self->unix_socket = g_strdup (options->default_socket);
   if (self->base_url == NULL)
     self->base_url = g_strdup (def->url ? def->url : "http://localhost");
   while (g_str_has_suffix (self->base_url, "/"))

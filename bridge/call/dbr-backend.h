@@ -29,7 +29,8 @@ typedef struct
 {
   const char *module_file;     /* the HTTP module; NULL: eng_door() is linked in (tests) */
   const char *base_url;        /* overrides the catalogue's and its variable; NULL: these */
-  const char *unix_socket;     /* nullable */
+  const char *unix_socket;     /* nullable: in place of every variable */
+  const char *default_socket;  /* nullable: when neither of the variables of an address is set */
   guint timeout_ms;            /* 0: DBR_BACKEND_TIMEOUT_MS */
   const char *plain_http_host; /* nullable: credentials may go over plain http to this host */
   char **environment;          /* nullable: the process's own */

@@ -162,11 +162,13 @@ reason_phrase (guint status)
                   { 413, "Content Too Large" },
                   { 415, "Unsupported Media Type" },
                   { 422, "Unprocessable Content" },
+                  { 428, "Precondition Required" },
                   { 429, "Too Many Requests" },
                   { 500, "Internal Server Error" },
                   { 502, "Bad Gateway" },
                   { 503, "Service Unavailable" },
-                  { 504, "Gateway Timeout" } };
+                  { 504, "Gateway Timeout" },
+                  { 507, "Insufficient Storage" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (phrases); i++)
     if (phrases[i].status == status)

@@ -110,29 +110,12 @@ load (const DbrOpenOptions *options, GError **error)
   return dbr_catalogue_load (options->catalogue, &how, error);
 }
 
-/* The socket to use whatever the variables say; NULL when these, or the catalogue's url, decide (transfer full). */
-static char *
-choose_socket (const DbrOpenOptions *options, const DbrBackendDef *backend)
-{
-  const char *const names[] = { backend->socket_env, backend->url_env };
-
-  if (options->socket)
-    return g_canonicalize_filename (options->socket, NULL);
-  if (backend->socket == NULL)
-    return NULL;
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    if (names[i]
-        && (options->environment ? g_environ_getenv (options->environment, names[i])
-                                 : g_getenv (names[i])))
-      return NULL;
-  return dbr_folders_socket (backend->socket);
-}
-
 DbrToolHost *
 dbr_open (const DbrOpenOptions *options, GError **error)
 {
   DbrCatalogue *catalogue;
   g_autofree char *socket = NULL;
+  g_autofree char *default_socket = NULL;
   g_autofree char *module = dbr_install_module ();
   DbrHostOptions how = { 0 };
 
@@ -145,8 +128,12 @@ dbr_open (const DbrOpenOptions *options, GError **error)
   catalogue = load (options, error);
   if (catalogue == NULL)
     return NULL;
-  socket = choose_socket (options, catalogue->backend);
+  if (options->socket)
+    socket = g_canonicalize_filename (options->socket, NULL);
+  if (catalogue->backend->socket)
+    default_socket = dbr_folders_socket (catalogue->backend->socket);
   how.backend.unix_socket = socket;
+  how.backend.default_socket = default_socket;
   how.backend.environment = options->environment;
   how.backend.module_file = module;
   how.backend.plain_http_host = options->plain_http;

@@ -9,18 +9,23 @@ out.jsonl   what must come, in any order; a response matches by its id, the rest
 mask        dotted paths (result.serverInfo.version), one a line, whose values aren't compared
 config      JSON: cmd (words; @builddir@, @srcdir@, @shared@), env (object), exit (status), backend (scripts of
             tests/lib/fake-backend, which then runs; @backend@ stands for its address, also in out.jsonl, and
-            @version@ there for the program's)
+            @version@ there for the program's; with "runtime": true it listens at the planning engine's default
+            socket below a new folder, @runtime@; "@ago:300@" in a script is the time 300 seconds ago)
 requests    what the backend must have got, in any order: method, target and body, one a line
 
 Every message is also held to the schema of its revision. DBR_UPDATE=1 writes out.jsonl anew.
 Folders can be named as arguments.
 """
 
+import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
+import tempfile
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -56,6 +61,39 @@ def masked(line, paths):
     for path in paths:
         mask(value, path)
     return value
+
+
+class SocketFake(Fake):
+    """The fake at the engine's default socket below a runtime folder."""
+
+    def __init__(self, runtime):
+        self.runtime = runtime
+        self.path = os.path.join(runtime, "drawbridge", "engine.sock")
+        os.mkdir(os.path.dirname(self.path))
+        super().__init__("--listen", self.path)
+        self.url = "unix:" + self.path
+
+    def _own(self, method, path, value=None):
+        connection = http.client.HTTPConnection("localhost", timeout=60)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(self.path)
+        connection.request(method, path, json.dumps(value) if value is not None else None)
+        data = connection.getresponse().read()
+        connection.close()
+        return data
+
+    def fill(self, text):
+        return text.replace("@backend@", self.url).replace("@runtime@", self.runtime)
+
+    def hide(self, text):
+        return text.replace(self.url, "@backend@").replace(self.runtime, "@runtime@")
+
+
+def fill_times(scripts):
+    def moment(found):
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - int(found.group(1))))
+
+    return json.loads(re.sub("@ago:([0-9]+)@", moment, json.dumps(scripts)))
 
 
 def compare(expected, got, paths):
@@ -97,11 +135,12 @@ def play(folder):
     if "backend" not in config:
         play_with(folder, config, None)
         return
-    with Fake() as backend:
-        for script in config["backend"]:
-            backend.script(script["method"], script["path"], *script["answers"])
-        play_with(folder, config, backend)
-        check_requests(folder, backend)
+    with tempfile.TemporaryDirectory(prefix="dbr-") as runtime:
+        with SocketFake(runtime) if config.get("runtime") else Fake() as backend:
+            for script in fill_times(config["backend"]):
+                backend.script(script["method"], script["path"], *script["answers"])
+            play_with(folder, config, backend)
+            check_requests(folder, backend)
 
 
 def program_version(command):
@@ -113,7 +152,8 @@ def play_with(folder, config, backend):
     script = read_lines(os.path.join(folder, "in.jsonl"))
     env = dict(config.get("env", {}))
     if backend:
-        env = {name: value.replace("@backend@", backend.url) for name, value in env.items()}
+        env = {name: backend.fill(value) if config.get("runtime") else value.replace("@backend@", backend.url)
+               for name, value in env.items()}
     sent = []
     with driver.Server(config.get("cmd"), env) as server:
         for line in script:
@@ -131,7 +171,8 @@ def play_with(folder, config, backend):
     driver.check_conversation(SCHEMAS, sent, got)
     if backend:
         version = program_version(config["cmd"])
-        got = [line.replace(backend.url, "@backend@").replace(f'"version":"{version}"', '"version":"@version@"') for line in got]
+        hide = backend.hide if config.get("runtime") else lambda line: line.replace(backend.url, "@backend@")
+        got = [hide(line).replace(f'"version":"{version}"', '"version":"@version@"') for line in got]
     out = os.path.join(folder, "out.jsonl")
     if os.environ.get("DBR_UPDATE") == "1":
         with open(out, "w", encoding="utf-8", newline="\n") as file:

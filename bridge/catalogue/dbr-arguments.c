@@ -600,7 +600,7 @@ check_one_of (Check *check, const DbrTool *tool, DbrJson object)
   g_ptr_array_add (given, NULL);
   g_autofree char *all = dbr_names_join ((const char *const *) tool->one_of);
   g_autofree char *these = dbr_names_join ((const char *const *) given->pdata);
-  problem (check, given->len == 1 ? DBR_ARGUMENT_ERROR_MISSING : DBR_ARGUMENT_ERROR_RANGE,
+  problem (check, *these == '\0' ? DBR_ARGUMENT_ERROR_MISSING : DBR_ARGUMENT_ERROR_RANGE,
            "exactly one of %s must be given; found %s.", all, *these ? these : "none");
 }
 

@@ -328,6 +328,27 @@ test_bodies (void)
   check_rows (write_tool, rows, G_N_ELEMENTS (rows));
 }
 
+/* Exactly one of several; null and "" are not given. */
+static void
+test_one_of (void)
+{
+  static const char text[] = HEAD
+      "<param name=\"a\" type=\"integer\">A.</param><param name=\"b\" type=\"string\">B.</param>"
+      "<one-of params=\"a b\"/>"
+      "<request id=\"r\" path=\"/a/{a}\" with=\"a\"/><request id=\"s\" path=\"/b/{b}\" "
+      "with=\"b\"/>" TAIL;
+  static const Row rows[] = {
+    { "{\"a\":\"1\"}", "{\"a\":1}", -1 },
+    { "{\"a\":null,\"b\":\"x\"}", "{\"b\":\"x\"}", -1 },
+    { "{}", "exactly one of a, b must be given; found none.", DBR_ARGUMENT_ERROR_MISSING },
+    { "{\"a\":\"\",\"b\":\"\"}", "exactly one of a, b must be given; found none.",
+      DBR_ARGUMENT_ERROR_MISSING },
+    { "{\"a\":1,\"b\":\"x\"}", "exactly one of a, b must be given; found a, b.",
+      DBR_ARGUMENT_ERROR_RANGE },
+  };
+  check_rows (text, rows, G_N_ELEMENTS (rows));
+}
+
 /* A hundred problems make a message that can be read. */
 static void
 test_many_problems (void)
@@ -368,6 +389,7 @@ main (int argc, char **argv)
   g_test_add_func ("/arguments/arrays", test_arrays);
   g_test_add_func ("/arguments/unknown", test_unknown);
   g_test_add_func ("/arguments/bodies", test_bodies);
+  g_test_add_func ("/arguments/one-of", test_one_of);
   g_test_add_func ("/arguments/many-problems", test_many_problems);
   g_test_add_func ("/arguments/long-value", test_long_value);
   return g_test_run ();

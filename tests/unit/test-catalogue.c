@@ -384,6 +384,84 @@ test_variables (void)
       "program; name one that begins with MY_API_");
 }
 
+/* ---- offers */
+
+static DbrCatalogue *
+load_offers (const char *offer, GError **error)
+{
+  g_autofree char *file
+      = g_test_build_filename (G_TEST_DIST, "tests/contract/catalogue/good/offers.xml", NULL);
+  DbrCatalogueOptions options = { .offer = offer };
+  return dbr_catalogue_load (file, &options, error);
+}
+
+/* The default offer: of two tools with one name its own, and nothing of the other. */
+static void
+test_offer_default (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DbrCatalogue) catalogue = load_offers (NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (catalogue->offers->len, ==, 2);
+  g_assert_cmpstr (catalogue->offer->name, ==, "reader");
+  g_assert_cmpstr (catalogue->offer->instructions, ==, "Read.");
+  g_assert_false (catalogue->offer->is_shell_only);
+  g_assert_cmpuint (catalogue->tools->len, ==, 1);
+  g_assert_cmpuint (dbr_catalogue_find (catalogue, "list_books")->params->len, ==, 2);
+  g_assert_null (dbr_catalogue_find (catalogue, "set_book"));
+}
+
+static void
+test_offer_chosen (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DbrCatalogue) catalogue = load_offers ("writer", &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (catalogue->offer->server_name, ==, "shelf-writer");
+  g_assert_true (catalogue->offer->is_shell_only);
+  g_assert_cmpuint (catalogue->tools->len, ==, 2);
+  g_assert_cmpuint (dbr_catalogue_find (catalogue, "list_books")->params->len, ==, 1);
+  const DbrTool *tool = dbr_catalogue_find (catalogue, "set_book");
+  g_assert_cmpstr (tool->one_of[1], ==, "shelf");
+  g_assert_cmpstr (dbr_tool_request (tool, "book")->with, ==, "book_id");
+  const DbrAdvice *advice = g_ptr_array_index (dbr_tool_request (tool, "book")->advice, 0);
+  g_assert_cmpuint (advice->status, ==, 409);
+  g_assert_cmpstr (advice->code, ==, "changed");
+}
+
+static void
+test_offer_unknown (void)
+{
+  g_autofree char *small
+      = g_test_build_filename (G_TEST_DIST, "tests/contract/catalogue/good/small.xml", NULL);
+  DbrCatalogueOptions options = { .offer = "reader" };
+  g_autoptr (GError) error = NULL;
+  g_assert_null (load_offers ("readr", &error));
+  g_assert_error (error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_REFERENCE);
+  g_assert_true (g_str_has_suffix (
+      error->message, "the catalogue \"shelf\" has no offer \"readr\"; did you mean \"reader\"?"));
+  g_clear_error (&error);
+  g_assert_null (dbr_catalogue_load (small, &options, &error));
+  g_assert_error (error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_REFERENCE);
+  g_assert_true (g_str_has_suffix (error->message, "has no offer \"reader\"; there are none"));
+}
+
+/* A parameter of another offer is gone with it. */
+static void
+test_offer_param (void)
+{
+  g_autofree char *file = g_test_build_filename (G_TEST_DIST, "schemas/engine.xml", NULL);
+  g_autoptr (GError) error = NULL;
+  for (guint i = 0; i < 2; i++)
+    {
+      DbrCatalogueOptions options = { .is_shipped = TRUE, .offer = i ? "coordinator" : "client" };
+      g_autoptr (DbrCatalogue) catalogue = dbr_catalogue_load (file, &options, &error);
+      g_assert_no_error (error);
+      g_assert_cmpuint (dbr_catalogue_find (catalogue, "status")->params->len, ==, i ? 2 : 1);
+      g_assert_cmpuint (catalogue->categories->len, ==, i ? 3 : 2);
+    }
+}
+
 /* A user's file is also held against the grammar; without it nothing is called checked. */
 static void
 test_grammar_missing (void)
@@ -411,5 +489,9 @@ main (int argc, char **argv)
   g_test_add_func ("/catalogue/many-tools", test_many_tools);
   g_test_add_func ("/catalogue/variables", test_variables);
   g_test_add_func ("/catalogue/grammar-missing", test_grammar_missing);
+  g_test_add_func ("/catalogue/offer/default", test_offer_default);
+  g_test_add_func ("/catalogue/offer/chosen", test_offer_chosen);
+  g_test_add_func ("/catalogue/offer/unknown", test_offer_unknown);
+  g_test_add_func ("/catalogue/offer/param", test_offer_param);
   return g_test_run ();
 }

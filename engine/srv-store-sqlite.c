@@ -84,7 +84,12 @@ srv_store_begin (SrvStore *self, gboolean writes)
 gboolean
 srv_store_commit (SrvStore *self)
 {
-  return execute (self, "COMMIT");
+  if (!execute (self, "COMMIT"))
+    return FALSE;
+  /* A roll-back after it has nothing to take back: no number is given twice. */
+  self->begun_id = self->last_id;
+  self->begun_event = self->last_event;
+  return TRUE;
 }
 
 void

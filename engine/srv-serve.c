@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-serve: `drawbridge-engine serve`: opens the store, listens, and lets time pass until it is
+ * told to end. Works with no configuration at all.
+ */
+#include "config.h"
+
+#include "dbr-place.h"
+#include "srv-command.h"
+#include "srv-http.h"
+
+#include <glib-unix.h>
+#include <glib/gstdio.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct
+{
+  char *socket;
+  char *state;
+  char **listen;
+  char *tls_cert;
+  char *tls_key;
+  gint max_wait_s;
+  gint request_timeout_s;
+  gboolean is_unconfined;
+} Options;
+
+static void
+options_clear (Options *options)
+{
+  g_free (options->socket);
+  g_free (options->state);
+  g_strfreev (options->listen);
+  g_free (options->tls_cert);
+  g_free (options->tls_key);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
+
+/* Written whole or not at all, and readable for us only from its first moment. */
+static gboolean
+secret_write (const char *path, const char *secret)
+{
+  g_autofree char *new_path = g_strconcat (path, ".new", NULL);
+  g_autofree char *line = g_strconcat (secret, "\n", NULL);
+  gsize length = strlen (line);
+  gboolean ok;
+  int fd;
+
+  g_unlink (new_path);
+  fd = g_open (new_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  ok = fd >= 0 && write (fd, line, length) == (gssize) length && fsync (fd) == 0;
+  if (fd >= 0 && close (fd) != 0)
+    ok = FALSE;
+  if (ok && g_rename (new_path, path) == 0)
+    return TRUE;
+  g_printerr ("drawbridge-engine: can't write the admin token to %s: %s\n", path,
+              g_strerror (errno));
+  g_unlink (new_path);
+  return FALSE;
+}
+
+static SrvEngine *
+engine_open (const Options *options)
+{
+  const SrvEngineOptions engine_options = { .file = options->state, .synchronous = TRUE };
+  g_autofree char *folder = g_path_get_dirname (options->state);
+  g_autofree char *token_file = dbr_place_admin_token (options->state);
+  g_autofree char *secret = NULL;
+  g_autoptr (SrvEngine) engine = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (g_mkdir_with_parents (folder, 0700) != 0)
+    {
+      g_printerr ("drawbridge-engine: can't make the folder %s: %s\n", folder, g_strerror (errno));
+      return NULL;
+    }
+  if (!g_file_test (options->state, G_FILE_TEST_EXISTS)
+      && g_file_test (token_file, G_FILE_TEST_EXISTS))
+    {
+      g_printerr ("drawbridge-engine: %s is the admin token of another state than %s: give each a "
+                  "folder of its own, or remove it\n",
+                  token_file, options->state);
+      return NULL;
+    }
+  engine = srv_engine_new (&engine_options, &error);
+  if (!engine)
+    {
+      g_printerr ("drawbridge-engine: %s\n", error->message);
+      return NULL;
+    }
+  secret = srv_engine_take_admin_secret (engine);
+  if (secret && !secret_write (token_file, secret))
+    return NULL;
+  if (secret)
+    g_printerr ("drawbridge-engine: the admin token is in %s\n", token_file);
+  return g_steal_pointer (&engine);
+}
+
+/* Takes @listen; NULL: it could not be had. */
+static gboolean
+listen_add (SrvHttp *http, SrvListen *listen)
+{
+  if (!listen)
+    return FALSE;
+  g_print ("listening on %s\n", srv_listen_name (listen));
+  srv_http_add (http, listen);
+  return TRUE;
+}
+
+static gboolean
+listen_all (SrvHttp *http, const Options *options, GError **error)
+{
+  if (!listen_add (http, srv_listen_unix (options->socket, error)))
+    return FALSE;
+  for (guint i = 0; options->listen && options->listen[i]; i++)
+    if (!listen_add (
+            http, srv_listen_tcp (options->listen[i], options->tls_cert, options->tls_key, error)))
+      return FALSE;
+  fflush (stdout);
+  return TRUE;
+}
+
+static gboolean
+on_signal (gpointer user_data)
+{
+  g_main_loop_quit (user_data);
+  return G_SOURCE_CONTINUE;
+}
+
+static gboolean
+on_tick (gpointer user_data)
+{
+  srv_engine_tick (user_data);
+  return G_SOURCE_CONTINUE;
+}
+
+/* Until SIGTERM or SIGINT. What must run beside the front (the runner of turns) starts and ends
+ * here, after the engine and before the loop. */
+static int
+serve (SrvEngine *engine, const Options *options)
+{
+  g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
+  g_autoptr (SrvHttp) http = srv_http_new (engine);
+  g_autoptr (GError) error = NULL;
+  gboolean is_listening;
+  guint sources[3];
+
+  srv_http_set_max_wait (http, (guint) options->max_wait_s);
+  srv_http_set_request_timeout (http, (guint) options->request_timeout_s);
+  srv_engine_tick (engine);
+  sources[0] = g_unix_signal_add (SIGTERM, on_signal, loop);
+  sources[1] = g_unix_signal_add (SIGINT, on_signal, loop);
+  sources[2] = g_timeout_add_seconds (1, on_tick, engine);
+  is_listening = listen_all (http, options, &error);
+  if (is_listening)
+    g_main_loop_run (loop);
+  else
+    g_printerr ("drawbridge-engine: %s\n", error->message);
+  for (guint i = 0; i < G_N_ELEMENTS (sources); i++)
+    g_source_remove (sources[i]);
+  return is_listening ? 0 : 1;
+}
+
+static gboolean
+options_check (const Options *options)
+{
+  if (options->max_wait_s < 0 || options->max_wait_s > 30)
+    g_printerr ("drawbridge-engine serve: --max-wait takes 0 to 30 seconds\n");
+  else if (options->request_timeout_s < 1 || options->request_timeout_s > 600)
+    g_printerr ("drawbridge-engine serve: --request-timeout takes 1 to 600 seconds\n");
+  else if (options->tls_key && !options->tls_cert)
+    g_printerr ("drawbridge-engine serve: --tls-key needs --tls-cert\n");
+  else if (options->tls_cert && !options->listen)
+    g_printerr ("drawbridge-engine serve: --tls-cert needs --listen\n");
+  else
+    return TRUE;
+  return FALSE;
+}
+
+int
+srv_cmd_serve (int argc, char **argv)
+{
+  g_auto (Options) options = { .max_wait_s = 30, .request_timeout_s = SRV_HTTP_REQUEST_S };
+  const GOptionEntry entries[] = {
+    { "socket", 0, 0, G_OPTION_ARG_FILENAME, &options.socket,
+      "unix socket (default: $XDG_RUNTIME_DIR/drawbridge/engine.sock)", "PATH" },
+    { "state", 0, 0, G_OPTION_ARG_FILENAME, &options.state,
+      "SQLite file (default: $XDG_STATE_HOME/drawbridge/engine.db)", "FILE" },
+    { "listen", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.listen,
+      "listen on TCP too; anything but loopback needs --tls-cert", "HOST:PORT" },
+    { "tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &options.tls_cert, "certificate for TCP, PEM",
+      "FILE" },
+    { "tls-key", 0, 0, G_OPTION_ARG_FILENAME, &options.tls_key,
+      "its key (default: in the same file)", "FILE" },
+    { "unconfined", 0, 0, G_OPTION_ARG_NONE, &options.is_unconfined,
+      "start foremen without bubblewrap: they can then read every token", NULL },
+    { "max-wait", 0, 0, G_OPTION_ARG_INT, &options.max_wait_s,
+      "the longest wait of a long poll (default: 30)", "SECONDS" },
+    { "request-timeout", 0, 0, G_OPTION_ARG_INT, &options.request_timeout_s,
+      "how long a request may take to come in (default: 20)", "SECONDS" },
+    { NULL },
+  };
+  g_autoptr (SrvEngine) engine = NULL;
+  int status = 0;
+
+  if (!srv_command_parse (&argc, &argv, entries, "", "Serves the planning engine.", &status))
+    return status;
+  if (argc > 1 || !options_check (&options))
+    {
+      if (argc > 1)
+        g_printerr ("drawbridge-engine serve: takes no argument %s\n", argv[1]);
+      return 2;
+    }
+  if (!options.socket)
+    options.socket = dbr_place_socket ();
+  if (!options.state)
+    options.state = dbr_place_state ();
+  umask (077);
+  signal (SIGPIPE, SIG_IGN);
+  engine = engine_open (&options);
+  return engine ? serve (engine, &options) : 1;
+}

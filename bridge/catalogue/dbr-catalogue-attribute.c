@@ -116,16 +116,15 @@ dbr_loader_words (DbrLoader *self, const xmlNode *node, const char *name, DbrWor
   if (!value)
     return NULL;
   g_auto (GStrv) all = g_strsplit (value, " ", -1);
-  const char *says = g_strv_length (all) < least ? _ ("has too few") : NULL;
+  gboolean fits = g_strv_length (all) >= least;
   for (guint i = 0; all[i]; i++)
-    if (!dbr_word_is (all[i], kind))
-      says = _ ("isn't a list of");
-  if (says)
+    fits = fits && dbr_word_is (all[i], kind);
+  if (!fits)
     {
       dbr_loader_problem (self, DBR_CATALOGUE_ERROR_GRAMMAR, dbr_node_line (node),
-                          _ ("%s=\"%s\" of <%s> %s names; write them with one space between, each "
-                             "like %s"),
-                          name, value, (const char *) node->name, says, words[kind].says);
+                          _ ("%s=\"%s\" of <%s> isn't a list of names; write at least %u, with one "
+                             "space between, each like %s"),
+                          name, value, (const char *) node->name, least, words[kind].says);
       return NULL;
     }
   for (guint i = 0; all[i]; i++)

@@ -62,35 +62,41 @@ remedy (const DbrCatalogue *self, const char *name)
   return dbr_catalogue_hint (name, names);
 }
 
-static void
-check_offer_names (DbrLoader *loader, char **names, const char *what, const char *name, guint line)
+/* The first of @names that is no offer; NULL when all are. */
+static const char *
+unknown_offer (const DbrCatalogue *self, char **names)
 {
   for (guint i = 0; names && names[i]; i++)
-    {
-      if (find (loader->catalogue, names[i]))
-        continue;
-      g_autofree char *says = remedy (loader->catalogue, names[i]);
-      dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_REFERENCE, line,
-                          _ ("the %s \"%s\" names the offer \"%s\", which isn't there; %s"), what,
-                          name, names[i], says);
-    }
+    if (!find (self, names[i]))
+      return names[i];
+  return NULL;
 }
 
 static void
-check_tools (DbrLoader *loader)
+check_param (DbrLoader *loader, const DbrParam *param)
 {
-  const GPtrArray *tools = loader->catalogue->tools;
-  for (guint i = 0; i < tools->len; i++)
+  const char *unknown = unknown_offer (loader->catalogue, param->offers);
+  if (!unknown)
+    return;
+  g_autofree char *says = remedy (loader->catalogue, unknown);
+  dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_REFERENCE, dbr_loader_line (loader, param),
+                      _ ("the parameter \"%s\" names the offer \"%s\", which isn't there; %s"),
+                      param->name, unknown, says);
+}
+
+static void
+check_tool (DbrLoader *loader, const DbrTool *tool)
+{
+  const char *unknown = unknown_offer (loader->catalogue, tool->offers);
+  if (unknown)
     {
-      const DbrTool *tool = g_ptr_array_index (tools, i);
-      check_offer_names (loader, tool->offers, _ ("tool"), tool->name, tool->line);
-      for (guint j = 0; j < tool->params->len; j++)
-        {
-          const DbrParam *param = g_ptr_array_index (tool->params, j);
-          check_offer_names (loader, param->offers, _ ("parameter"), param->name,
-                             dbr_loader_line (loader, param));
-        }
+      g_autofree char *says = remedy (loader->catalogue, unknown);
+      dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_REFERENCE, tool->line,
+                          _ ("the tool \"%s\" names the offer \"%s\", which isn't there; %s"),
+                          tool->name, unknown, says);
     }
+  for (guint i = 0; i < tool->params->len; i++)
+    check_param (loader, g_ptr_array_index (tool->params, i));
 }
 
 static void
@@ -131,7 +137,8 @@ dbr_offers_check (DbrLoader *loader)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE,
                         dbr_loader_line (loader, g_ptr_array_index (self->offers, 0)),
                         _ ("no offer is the default; give one of them default=\"yes\""));
-  check_tools (loader);
+  for (guint i = 0; i < self->tools->len; i++)
+    check_tool (loader, g_ptr_array_index (self->tools, i));
 }
 
 static gboolean

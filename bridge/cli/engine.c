@@ -32,9 +32,9 @@ typedef struct
 
 static const Command commands[] = {
   { "status", "status", "",
-    N_ ("what runs, what waits, what needs you ([project=URL] [all=true])") },
+    N_ ("what runs, what waits, what needs you: [repo_url=URL] [all=true]") },
   { "history", "history", "",
-    N_ ("what happened ([project=URL] [task=ID] [limit=N] [before=SEQ])") },
+    N_ ("what happened: [repo_url=URL] [task=ID] [limit=N] [before=SEQ]") },
   { "ask", "ask_foreman", "text ...", N_ ("send the foreman a message: [repo_url=URL] TEXT") },
   { "answer", "question_answer", "question text ...", N_ ("answer a foreman's question: ID TEXT") },
   { "approve", "plan_approve", "plan version",

@@ -142,6 +142,19 @@ def check_roles(catalogue):
         report("\n".join(wrong), f"{offer}: every request is an operation that its token may do")
 
 
+def check_codes(catalogue):
+    """Advice for a code that the engine never sends would never be read."""
+    folder = os.path.join(SRC, "engine")
+    source = ""
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".c"):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                source += file.read()
+    codes = {on.get("code") for on in catalogue.iter(NS + "on") if on.get("code")}
+    wrong = sorted(code for code in codes if f'"{code}"' not in source)
+    report(", ".join(wrong), f"the engine sends each of {len(codes)} codes that have advice")
+
+
 def check_confirm(catalogue):
     wanted = {"plan_approve", "plan_reject"}
     got = {tool.get("name") for tool in catalogue.findall(NS + "tool")
@@ -278,6 +291,7 @@ def main():
     check_separation(catalogue)
     check_roles(catalogue)
     check_confirm(catalogue)
+    check_codes(catalogue)
     check_openapi(catalogue)
     check_command_line()
     print(f"1..{len(results)}")

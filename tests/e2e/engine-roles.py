@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The whole loop on one machine: a real engine, a user, a foreman, a coordinator and a worker, each through the bridge.
+
+Nothing is scripted: what one says the next one reads. The worker alone speaks HTTP, as workers do. TAP.
+"""
+import http.client
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.path.abspath(os.environ.get("G_TEST_BUILDDIR", "."))
+PROGRAM = os.path.join(BUILD, "drawbridge")
+ENGINE = os.path.join(BUILD, "drawbridge-engine")
+WATCHDOG_S = 60
+SHOP, BLOG = "https://example.org/acme/shop", "https://example.org/acme/blog"
+results = []
+
+
+def expect(name, text, *wanted, status=None, got_status=None):
+    """Every wanted text must be in it, in that order; one that begins with "!" must not be."""
+    at, missing = 0, []
+    for want in wanted:
+        if want.startswith("!"):
+            missing += [want] if want[1:] in text else []
+            continue
+        found = text.find(want, at)
+        if found < 0:
+            missing.append(want)
+        else:
+            at = found + len(want)
+    good = not missing and (status is None or status == got_status)
+    results.append(good)
+    print(f"{'ok' if good else 'not ok'} {len(results)} - {name}")
+    if not good:
+        print(f"# missing: {missing}, status {got_status}\n# " + text.replace("\n", "\n# "))
+    return text
+
+
+class World:
+    """An engine of its own in a folder of its own."""
+
+    def __init__(self, folder):
+        self.env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "XDG_RUNTIME_DIR": os.path.join(folder, "run"),
+                    "XDG_STATE_HOME": os.path.join(folder, "state")}
+        for name in ("run", "state"):
+            os.mkdir(os.path.join(folder, name), 0o700)
+        self.socket = os.path.join(folder, "run", "drawbridge", "engine.sock")
+        self.server = subprocess.Popen([PROGRAM, "engine", "serve", "--unconfined"], env=self.env, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for line in self.server.stdout:
+            if "listening" in line:
+                break
+
+    def stop(self):
+        self.server.send_signal(signal.SIGTERM)
+        self.server.stdout.read()
+        return self.server.wait(WATCHDOG_S)
+
+    def run(self, *words, **env):
+        done = subprocess.run([PROGRAM, *words], env={**self.env, **env}, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=WATCHDOG_S, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def admin(self, *words):
+        return self.run("engine", *words)
+
+    def as_role(self, role, token):
+        options = {"foreman": ["--offer", "foreman"], "client": ["--client"], "coordinator": ["--coordinator"]}[role]
+
+        def call(name, tool, arguments, *wanted, status=0, **env):
+            code, text = self.run("call", *options, "--yes", "--arguments", json.dumps(arguments), tool, BRIGADA_TOKEN=token,
+                                  BRIGADA_ALLOW_WRITES="1", **env)
+            return expect(f"{role}: {name}", text, *wanted, status=status, got_status=code)
+
+        return call
+
+    def http(self, token, method, path, body=None):
+        connection = http.client.HTTPConnection("localhost", timeout=WATCHDOG_S)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(self.socket)
+        connection.request(method, "/v1" + path, json.dumps(body) if body is not None else None,
+                           {"Authorization": "Bearer " + token, "Content-Type": "application/json"})
+        answer = connection.getresponse()
+        data = answer.read()
+        connection.close()
+        return json.loads(data) if data else None
+
+
+def number(pattern, text):
+    found = re.search(pattern, text)
+    return int(found.group(1)) if found else 0
+
+
+def set_up(world):
+    code, text = world.admin("status")
+    expect("admin: an engine without projects", text, "no project yet", status=0, got_status=code)
+    code, text = world.admin("project", "add", "https://Example.org/acme/shop.git")
+    expect("admin: a project", text, f"Added project", SHOP, "no foreman yet", status=0, got_status=code)
+    code, text = world.admin("project", "add", "git@example.org:acme/shop.git")
+    expect("admin: one project in two spellings", text, "409", "is project", status=1, got_status=code)
+    world.admin("project", "add", BLOG, "max_tasks=2", 'protected_paths=["ci/**"]', "hours=any")
+    code, text = world.admin("project", "list")
+    expect("admin: the projects", text, "2 projects", SHOP, BLOG, "max_tasks 2", "protected ci/**", status=0, got_status=code)
+    tokens = {}
+    for role in ("client", "worker"):
+        code, text = world.admin("token", "new", role, "of-" + role)
+        tokens[role] = expect(f"admin: a {role}'s token", text, "shown this once:", status=0, got_status=code).split("\n")[1]
+    return tokens
+
+
+def ask(client, coordinator):
+    client("several projects and none named", "ask_foreman", {"text": "Add search"}, "several projects", SHOP, BLOG, status=1)
+    text = client("asks one", "ask_foreman", {"text": "Add search", "repo_url": SHOP}, "Message ", "no foreman command")
+    client("asks it again", "ask_foreman", {"text": "Add search", "repo_url": "ssh://git@example.org/acme/shop"}, "A repeat of message ",
+           "reword it")
+    coordinator("a project that is not there", "ask_foreman", {"text": "x", "repo_url": "https://example.org/a/b"}, "404",
+                "list_projects shows", status=1)
+    return number(r"Message (\d+)", text)
+
+
+def plan(foreman, message):
+    foreman("reads its messages", "messages", {}, "1 message", f"message {message} of the user, delivered", "Add search")
+    foreman("a plan with mistakes", "plan_create", {"title": "Search", "tasks": [
+        {"title": "A", "brief": "a", "depends_on": ["Z"]}, {"title": "A", "brief": "b"}]},
+        "422", "- tasks[0].depends_on[0] names the task", "- tasks has two tasks", "Nothing was made", status=1)
+    text = foreman("a plan", "plan_create", {"title": "Search", "summary": "Why", "tasks": [
+        {"title": "Index", "brief": "Build it", "paths": ["src/**"]}, {"title": "Page", "brief": "Show it", "depends_on": ["Index"]}]},
+        "version 1, awaiting_approval", "It awaits the user's approval: ", "Index", "Page")
+    number_of = number(r"Made plan (\d+)", text)
+    tasks = re.findall(r"task (\d+) planned", text)
+    foreman("amends it", "plan_amend", {"plan": number_of, "version": 1, "add": [{"title": "Docs", "brief": "Write", "depends_on": [int(tasks[1])]}]},
+            f"Plan {number_of} is at version 2", "Docs")
+    foreman("amends what it saw before", "plan_amend", {"plan": number_of, "version": 1, "title": "X"}, "412", "version 2",
+            "Nothing was changed", "amend it for version 2", status=1)
+    foreman("answers", "message_answer", {"message": message, "text": "Planned."}, "is answered")
+    foreman("answers twice", "message_answer", {"message": message, "text": "Planned."}, "409", "waiting=false", status=1)
+    foreman("reports", "report", {"text": "Search is planned."}, "Reported")
+    question = foreman("asks the user", "ask_user", {"text": "Which engine?", "options": ["A", "B"]}, "is put to the user")
+    return number_of, int(tasks[0]), number(r"Question (\d+)", question)
+
+
+def approve(world, coordinator, plan_id, question):
+    coordinator("sees what needs the user", "status", {"repo_url": SHOP}, "2 things for the user", f"plan {plan_id} version 2 of shop awaits approval",
+                'Setting: approval = "always"', f"question {question}", "Search is planned.")
+    coordinator("approves what was shown before", "plan_approve", {"plan": plan_id, "version": 1}, "409", "it is at version 2",
+                "Nothing was approved", "show the user the plan at version 2", status=1)
+    coordinator("a plan that is not there", "plan_approve", {"plan": 9999, "version": 1}, "404", "There is no plan 9999", "status shows", status=1)
+    text = coordinator("approves, for good", "plan_approve", {"plan": plan_id, "version": 2, "and_stop_asking": True},
+                       f"Approved version 2 of plan {plan_id}", "active", "Started:", "Index", "!Page",
+                       'approval, from "always" to "never"', "To undo it: drawbridge engine project set")
+    undo = shlex.split(re.search(r"To undo it: drawbridge (.*)", text).group(1))
+    code, text = world.run(*undo)
+    expect("admin: undoes it as it was told", text, 'approval: from "never" to "always"', status=0, got_status=code)
+    coordinator("approves twice", "plan_approve", {"plan": plan_id, "version": 2}, "409", "Nothing was", status=1)
+    code, text = world.admin("answer", str(question), "B,", "please")
+    expect("admin: answers the question", text, "is answered: B, please", status=0, got_status=code)
+
+
+def work(world, worker, client, foreman, plan_id, task):
+    job = world.http(worker, "POST", "/jobs/claim", {"worker": "w-1", "wait": 0})
+    found = job.get("task") if isinstance(job.get("task"), int) else job.get("task", {}).get("id")
+    expect("worker: gets the first task", str(found), str(task))
+    number_of = job["id"] if "id" in job else job["job"]["id"]
+    world.http(worker, "POST", f"/jobs/{number_of}/events", {"sequence": 1, "text": "compiling \u001b[31m\u202eevil"})
+    client("watches the worker", "status", {}, "1 task running", f"task {task} of plan {plan_id} (shop), by w-1", "just now: compiling", "!\x1b")
+    foreman("rewrites what runs", "task_update", {"task": task, "title": "X"}, "409", "only cancelled", status=1)
+    foreman("holds the plan", "hold_place", {"plan": plan_id, "reason": "freeze"}, f"plan {plan_id} is on hold, by foreman: freeze")
+    world.http(worker, "POST", f"/jobs/{number_of}/finish", {"sequence": 2, "outcome": "succeeded"})
+    client("sees it done, and the hold", "status", {}, "ON HOLD by foreman: freeze", f"task {task} done")
+    foreman("lets go", "hold_release", {"plan": plan_id}, "has no hold of its own any more")
+    foreman("a hold of two things", "hold_place", {"plan": plan_id, "task": task, "reason": "x"}, "exactly one of", status=1)
+    world.admin("hold", f"plan={plan_id}", "mine")
+    foreman("lets go of the user's", "hold_release", {"plan": plan_id}, "403", "Ask the user", status=1)
+    code, text = world.admin("release", f"plan={plan_id}")
+    expect("admin: releases it", text, "has no hold", status=0, got_status=code)
+    client("reads what happened", "history", {"task": task}, "job.started", "worker", "job.line", "compiling")
+
+
+def change(foreman, plan_id):
+    text = foreman("adds a task", "task_add", {"plan": plan_id, "title": "Extra", "brief": "x"}, "awaits the user's approval", "why: ")
+    extra = number(r"Added task (\d+)", text)
+    foreman("changes it", "task_update", {"task": extra, "title": "Extra two", "paths": ["doc/**"]}, "Extra two")
+    foreman("notes something", "task_note", {"task": extra, "text": "look"}, f"Noted on task {extra}")
+    foreman("cancels it", "task_cancel", {"task": extra, "dependents": True, "reason": "moot"}, "Cancelled 1 task")
+    foreman("wants it after all", "task_retry", {"task": extra}, f"Task {extra} is planned")
+    return extra
+
+
+def refuse(world, coordinator, foreman, tokens, plan_id, lease, text):
+    version = number(rf"plan {plan_id} version (\d+)", text)
+    coordinator("rejects what is new", "plan_reject", {"plan": plan_id, "version": version, "reason": "too much"}, f"Rejected version {version}",
+                "The foreman is told")
+    foreman("reads why", "messages", {}, "From the engine", "B, please", "too much")
+    other = next(p["id"] for p in world.http(tokens["client"], "GET", "/projects")["items"] if p["repo_url"] == BLOG)
+    foreman("another project", "hold_place", {"project": other, "reason": "x"}, "403", "own project only", "does not help", status=1)
+    as_client = world.as_role("foreman", tokens["client"])
+    as_client("with a client's token", "report", {"text": "x"}, "403", "This server's token is a client's", "Needed: a token of", status=1)
+    as_worker = world.as_role("client", tokens["worker"])
+    as_worker("with a worker's token", "status", {}, "403", "a worker's", "does not help", status=1)
+    admin = open(os.path.join(world.env["XDG_STATE_HOME"], "drawbridge", "admin.token"), encoding="utf-8").read().strip()
+    world.http(admin, "POST", f"/leases/{lease}/end", {})
+    foreman("after its turn", "status", {}, "401", "that is over", "does not help", status=1)
+    code, text = world.admin("token", "list")
+    worker = number(r"token (\d+) \| worker", text)
+    code, text = world.admin("token", "revoke", str(worker))
+    expect("admin: revokes a token", text, "is revoked", status=0, got_status=code)
+    as_worker("with a revoked token", "status", {}, "401", "revoked", "does not help", status=1)
+    world.as_role("client", "A" * 43)("with a forged token", "status", {}, "401", "does not know this token", "!AAAA", status=1)
+    code, text = world.run("call", "--client", "ask_foreman", "text=x", BRIGADA_TOKEN=tokens["client"])
+    expect("client: only watches unless writes are open", text, "Refused", "BRIGADA_ALLOW_WRITES=1", status=1, got_status=code)
+
+
+def main():
+    if not os.path.exists(ENGINE):
+        print("1..0 # SKIP no drawbridge-engine was built")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="dbr-") as folder:
+        world = World(folder)
+        try:
+            tokens = set_up(world)
+            client, coordinator = world.as_role("client", tokens["client"]), world.as_role("coordinator", tokens["client"])
+            message = ask(client, coordinator)
+            code, text = world.admin("lease", SHOP, "turn", "ttl=600")
+            expect("admin: a lease", text, "Lease ", "for turn", "shown this once:", status=0, got_status=code)
+            foreman = world.as_role("foreman", text.split("\n")[1])
+            lease = number(r"Lease (\d+)", text)
+            plan_id, task, question = plan(foreman, message)
+            approve(world, coordinator, plan_id, question)
+            work(world, tokens["worker"], client, foreman, plan_id, task)
+            change(foreman, plan_id)
+            text = coordinator("sees what waits now", "status", {"repo_url": SHOP}, "new or changed tasks of it await approval")
+            refuse(world, coordinator, foreman, tokens, plan_id, lease, text)
+        finally:
+            status = world.stop()
+        expect("the engine ends in peace", str(status), "0")
+        code, text = world.run("call", "--client", "status", BRIGADA_TOKEN=tokens["client"])
+        expect("client: without an engine", text, "Nothing was sent", "drawbridge engine serve", status=1, got_status=code)
+    print(f"1..{len(results)}")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-client: each request is one object that goes from try to try until it has its answer or its
+ * patience is over. libsoup's session keeps the connection.
+ */
+#include "srv-client.h"
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gio/gunixsocketaddress.h>
+#include <glib/gstdio.h>
+#include <libsoup/soup.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+G_DEFINE_QUARK (srv - client - error - quark, srv_client_error)
+
+#define FIRST_PAUSE_MS 50u
+#define MAX_PAUSE_MS 5000u
+#define MAX_TOKEN 4096
+
+struct _SrvClient
+{
+  SoupSession *session;
+  char *base;
+  char *token;
+  GQueue calls; /* Call, under way */
+};
+
+typedef struct
+{
+  SrvClient *client;
+  GList link;
+  GCancellable *cancel;
+  char *path;
+  GBytes *body;
+  char *key;
+  gint64 until; /* monotonic */
+  guint pause_ms;
+  guint pause_source;
+  SoupMessage *message;
+  SrvClientDone done;
+  gpointer user_data;
+} Call;
+
+/* -------------------------------------------------------------------------------------- calls */
+static void
+call_free (Call *self)
+{
+  if (self->client != NULL)
+    g_queue_unlink (&self->client->calls, &self->link);
+  if (self->pause_source != 0)
+    g_source_remove (self->pause_source);
+  g_clear_object (&self->message);
+  g_object_unref (self->cancel);
+  g_bytes_unref (self->body);
+  g_free (self->key);
+  g_free (self->path);
+  g_free (self);
+}
+
+static void
+finish (Call *self, guint status, DbrJson body, const GError *error)
+{
+  SrvClientDone done = self->done;
+  gpointer user_data = self->user_data;
+  call_free (self);
+  done (status, body, error, user_data);
+}
+
+static void
+try_call (Call *self);
+
+static gboolean
+on_pause_over (gpointer user_data)
+{
+  Call *self = user_data;
+  self->pause_source = 0;
+  try_call (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* TRUE: another try comes. */
+static gboolean
+try_later (Call *self)
+{
+  if (g_get_monotonic_time () + (gint64) self->pause_ms * 1000 >= self->until)
+    return FALSE;
+  self->pause_source = g_timeout_add (self->pause_ms, on_pause_over, self);
+  self->pause_ms = MIN (self->pause_ms * 2, MAX_PAUSE_MS);
+  return TRUE;
+}
+
+static void
+handle_answer (Call *self, guint status, GBytes *bytes)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DbrJsonDoc) doc = NULL;
+  gboolean ours = TRUE;
+  if (status == 503 && try_later (self))
+    return;
+  if (bytes != NULL && g_bytes_get_size (bytes) > 0)
+    {
+      doc = dbr_json_doc_new (bytes, NULL, NULL);
+      ours = doc != NULL;
+    }
+  if (!ours)
+    g_set_error (&error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ANSWER,
+                 "what answers at %s is no engine: status %u without JSON", self->client->base,
+                 status);
+  finish (self, ours ? status : 0, doc != NULL ? dbr_json_doc_root (doc) : DBR_JSON_NONE, error);
+}
+
+static void
+on_sent (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Call *self = user_data;
+  g_autoptr (GError) problem = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes
+      = soup_session_send_and_read_finish (SOUP_SESSION (source), result, &problem);
+  if (self->client == NULL)
+    {
+      call_free (self);
+      return;
+    }
+  guint status = soup_message_get_status (self->message);
+  g_clear_object (&self->message);
+  if (problem == NULL)
+    {
+      handle_answer (self, status, bytes);
+      return;
+    }
+  if (try_later (self))
+    return;
+  g_set_error (&error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_AWAY,
+               "the engine at %s doesn't answer: %s", self->client->base, problem->message);
+  finish (self, 0, DBR_JSON_NONE, error);
+}
+
+/* A lying peer must not make us keep more than an answer can be. */
+static void
+on_headers (SoupMessage *message, gpointer user_data)
+{
+  Call *self = user_data;
+  goffset length
+      = soup_message_headers_get_content_length (soup_message_get_response_headers (message));
+  if (length > (goffset) SRV_CLIENT_MAX_ANSWER)
+    g_cancellable_cancel (self->cancel);
+}
+
+static void
+try_call (Call *self)
+{
+  SrvClient *client = self->client;
+  g_autofree char *url = g_strconcat (client->base, self->path, NULL);
+  g_autofree char *bearer = g_strconcat ("Bearer ", client->token, NULL);
+  self->message = soup_message_new ("POST", url);
+  SoupMessageHeaders *headers = soup_message_get_request_headers (self->message);
+  soup_message_headers_replace (headers, "Authorization", bearer);
+  soup_message_headers_replace (headers, "Accept", "application/json");
+  soup_message_headers_replace (headers, "Idempotency-Key", self->key);
+  soup_message_set_flags (self->message, SOUP_MESSAGE_NO_REDIRECT);
+  soup_message_set_request_body_from_bytes (self->message, "application/json", self->body);
+  g_signal_connect (self->message, "got-headers", G_CALLBACK (on_headers), self);
+  soup_session_send_and_read_async (client->session, self->message, G_PRIORITY_DEFAULT,
+                                    self->cancel, on_sent, self);
+}
+
+void
+srv_client_post (SrvClient *self,
+                 const char *path,
+                 json_t *body,
+                 guint patience_s,
+                 SrvClientDone done,
+                 gpointer user_data)
+{
+  Call *call = g_new0 (Call, 1);
+  char *text = json_dumps (body, JSON_COMPACT);
+  json_decref (body);
+  call->client = self;
+  call->link.data = call;
+  call->cancel = g_cancellable_new ();
+  call->path = g_strdup (path);
+  call->body = g_bytes_new_with_free_func (text, strlen (text), free, text);
+  call->key = g_uuid_string_random ();
+  call->until = g_get_monotonic_time () + (gint64) patience_s * G_USEC_PER_SEC;
+  call->pause_ms = FIRST_PAUSE_MS;
+  call->done = done;
+  call->user_data = user_data;
+  g_queue_push_tail_link (&self->calls, &call->link);
+  try_call (call);
+}
+
+/* ------------------------------------------------------------------------------------- client */
+static gboolean
+is_url_allowed (const char *url, GError **error)
+{
+  g_autoptr (GUri) uri = g_uri_parse (url, G_URI_FLAGS_NONE, NULL);
+  const char *scheme = uri != NULL ? g_uri_get_scheme (uri) : "";
+  const char *host = uri != NULL && g_uri_get_host (uri) != NULL ? g_uri_get_host (uri) : "";
+  gboolean loopback = strcmp (host, "127.0.0.1") == 0 || strcmp (host, "::1") == 0
+                      || strcmp (host, "localhost") == 0;
+  if (*host != '\0'
+      && (strcmp (scheme, "https") == 0 || (strcmp (scheme, "http") == 0 && loopback)))
+    return TRUE;
+  g_set_error (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ADDRESS,
+               "%.200s is no address of an engine: https://host:port, or http on loopback", url);
+  return FALSE;
+}
+
+SrvClient *
+srv_client_new (const char *socket, const char *url, const char *token, GError **error)
+{
+  if (url != NULL && !is_url_allowed (url, error))
+    return NULL;
+  if (url == NULL && (socket == NULL || socket[0] != '/' || strlen (socket) > 107))
+    {
+      g_set_error (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ADDRESS,
+                   "%s is no path of a socket: absolute, at most 107 bytes",
+                   socket != NULL ? socket : "(nothing)");
+      return NULL;
+    }
+  SrvClient *self = g_new0 (SrvClient, 1);
+  g_autoptr (GSocketAddress) address = url == NULL ? g_unix_socket_address_new (socket) : NULL;
+  self->session = url == NULL ? soup_session_new_with_options ("remote-connectable", address, NULL)
+                              : soup_session_new ();
+  soup_session_set_timeout (self->session, SRV_CLIENT_TIMEOUT_S);
+  soup_session_set_user_agent (self->session, "drawbridge-engine/" PACKAGE_VERSION);
+  self->base = g_strdup (url != NULL ? url : "http://localhost");
+  if (g_str_has_suffix (self->base, "/"))
+    self->base[strlen (self->base) - 1] = '\0';
+  self->token = g_strdup (token);
+  g_queue_init (&self->calls);
+  return self;
+}
+
+/* A call that is with libsoup is freed when that lets go of it. */
+static void
+drop (Call *call)
+{
+  g_queue_unlink (&call->client->calls, &call->link);
+  call->client = NULL;
+  if (call->message != NULL)
+    g_cancellable_cancel (call->cancel);
+  else
+    call_free (call);
+}
+
+void
+srv_client_drop (SrvClient *self, gpointer user_data)
+{
+  GList *next;
+  for (GList *at = self->calls.head; at != NULL; at = next)
+    {
+      Call *call = at->data;
+      next = at->next;
+      if (call->user_data == user_data)
+        drop (call);
+    }
+}
+
+void
+srv_client_free (SrvClient *self)
+{
+  if (self == NULL)
+    return;
+  while (self->calls.head != NULL)
+    drop (self->calls.head->data);
+  soup_session_abort (self->session);
+  g_object_unref (self->session);
+  explicit_bzero (self->token, strlen (self->token));
+  g_free (self->token);
+  g_free (self->base);
+  g_free (self);
+}
+
+char *
+srv_client_read_token (const char *file, GError **error)
+{
+  char text[MAX_TOKEN];
+  struct stat about = { 0 };
+  int fd = g_open (file, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+  ssize_t length = -1;
+  if (fd >= 0 && fstat (fd, &about) == 0 && (about.st_mode & 077) != 0)
+    {
+      g_set_error (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_TOKEN,
+                   "%s can be opened by others: chmod 600 it, and make a new token if it was read",
+                   file);
+      close (fd);
+      return NULL;
+    }
+  if (fd >= 0)
+    {
+      length = read (fd, text, sizeof text - 1);
+      close (fd);
+    }
+  if (length > 0)
+    {
+      text[length] = '\0';
+      g_strstrip (text);
+      if (*text != '\0')
+        return g_strdup (text);
+    }
+  g_set_error (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_TOKEN, "no token in %s: %s", file,
+               length < 0 ? g_strerror (errno) : "it is empty");
+  return NULL;
+}
+
+char *
+srv_client_problem (guint status, DbrJson body, const GError *error)
+{
+  if (error != NULL)
+    return g_strdup (error->message);
+  char *detail = dbr_json_dup_string (dbr_json_get (body, "detail"));
+  return detail != NULL ? detail : g_strdup_printf ("status %u", status);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-client: requests to an engine, from the main loop: what a worker and an attached chat need.
+ *
+ * Over the unix socket, or TCP (BRIGADA_URL). A request that may be repeated (an idempotency key or a sequence number
+ * makes it so) is tried again while the engine is away, with growing pauses up to 5 s: an engine that restarts
+ * loses no worker.
+ */
+#pragma once
+
+#include "dbr-json-doc.h"
+#include <jansson.h>
+
+G_BEGIN_DECLS
+
+#define SRV_CLIENT_MAX_ANSWER (4u * 1024u * 1024u)
+#define SRV_CLIENT_TIMEOUT_S 60u /* for one try; a long poll takes 30 */
+
+#define SRV_CLIENT_ERROR (srv_client_error_quark ())
+GQuark
+srv_client_error_quark (void);
+typedef enum
+{
+  SRV_CLIENT_ERROR_ADDRESS, /* no socket, or not a URL that we speak */
+  SRV_CLIENT_ERROR_TOKEN,   /* no token, or its file is open to others */
+  SRV_CLIENT_ERROR_AWAY,    /* the engine did not answer, at last */
+  SRV_CLIENT_ERROR_ANSWER,  /* what answered is no engine */
+} SrvClientError;
+
+typedef struct _SrvClient SrvClient;
+
+/**
+ * srv_client_new:
+ * @socket: (nullable): path of the engine's socket
+ * @url: (nullable): "https://host:port", or http on loopback; instead of @socket
+ * @token: the secret
+ *
+ * Errors: SRV_CLIENT_ERROR_ADDRESS.
+ */
+SrvClient *
+srv_client_new (const char *socket, const char *url, const char *token, GError **error);
+/* Requests under way are dropped: their callbacks don't come. */
+void
+srv_client_free (SrvClient *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvClient, srv_client_free)
+
+/* @status: 0 and @error: no answer at last. @body is nothing when there was none; valid during the call. */
+typedef void (*SrvClientDone) (guint status, DbrJson body, const GError *error, gpointer user_data);
+
+/**
+ * srv_client_post:
+ * @path: "/v1/jobs/claim"
+ * @body: (transfer full): JSON object
+ * @patience_s: how long to try again while there is no answer, or a 503; 0: once
+ */
+void
+srv_client_post (SrvClient *self,
+                 const char *path,
+                 json_t *body,
+                 guint patience_s,
+                 SrvClientDone done,
+                 gpointer user_data);
+
+/* Forgets the requests of that @user_data: their callbacks don't come. What was sent may still happen. */
+void
+srv_client_drop (SrvClient *self, gpointer user_data);
+
+/* The token of @file, which must be ours alone (0600 or less). Errors: SRV_CLIENT_ERROR_TOKEN. Transfer full. */
+char *
+srv_client_read_token (const char *file, GError **error);
+
+/* "detail" of a problem document, else "status 409". Transfer full. */
+char *
+srv_client_problem (guint status, DbrJson body, const GError *error);
+
+G_END_DECLS

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-keep: one command and everything that it starts, ended together.
+ *
+ * The loop waits for signals only; nothing here allocates, so it works where memory is short. Kill
+ * passes go over the keeper's direct children: whatever loses its parent becomes one (subreaper), so the
+ * passes end when no child is left.
+ */
+#include "srv-keep.h"
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A fork bomb can outrun the passes for a while, not for this long. */
+#define KILL_PASSES_S 20
+
+typedef struct
+{
+  pid_t command;
+  int status;       /* wait status, once ended */
+  gboolean ended;   /* the command itself */
+  gboolean nothing; /* no child at all is left */
+} Keeper;
+
+static gint64
+now_ms (void)
+{
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (gint64) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Takes every status that is there. */
+static void
+reap (Keeper *self)
+{
+  for (;;)
+    {
+      int status = 0;
+      pid_t pid = waitpid (-1, &status, WNOHANG);
+      if (pid < 0 && errno == EINTR)
+        continue;
+      if (pid < 0)
+        self->nothing = TRUE;
+      if (pid <= 0)
+        return;
+      if (pid == self->command)
+        {
+          self->ended = TRUE;
+          self->status = status;
+        }
+    }
+}
+
+/* SIGKILL to each direct child as the kernel lists them now. */
+static void
+kill_children (void)
+{
+  char text[4096];
+  int fd = open ("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return;
+  pid_t pid = 0;
+  for (;;)
+    {
+      ssize_t got = read (fd, text, sizeof text);
+      if (got <= 0)
+        break;
+      for (ssize_t i = 0; i < got; i++)
+        {
+          if (text[i] >= '0' && text[i] <= '9')
+            pid = pid * 10 + (text[i] - '0');
+          else if (pid > 1)
+            {
+              kill (pid, SIGKILL);
+              pid = 0;
+            }
+        }
+    }
+  close (fd);
+}
+
+static void
+wait_signal (const sigset_t *signals, int timeout_ms, int *out_signal)
+{
+  struct timespec timeout = { timeout_ms / 1000, (timeout_ms % 1000) * 1000000L };
+  int got = timeout_ms < 0 ? sigwaitinfo (signals, NULL) : sigtimedwait (signals, NULL, &timeout);
+  *out_signal = got > 0 ? got : 0;
+}
+
+static void
+kill_everything (Keeper *self, const sigset_t *signals)
+{
+  gint64 until = now_ms () + KILL_PASSES_S * 1000;
+  reap (self);
+  while (!self->nothing && now_ms () < until)
+    {
+      int got;
+      if (!self->ended)
+        kill (-self->command, SIGKILL);
+      kill_children ();
+      /* SIGCHLD says when to look again; the tick is for children that were adopted meanwhile. */
+      wait_signal (signals, 20, &got);
+      reap (self);
+    }
+}
+
+static G_GNUC_NORETURN void
+become_command (char **argv, const sigset_t *before, int report)
+{
+  char words[256];
+  setsid ();
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid () == 1)
+    _exit (SRV_KEEP_CANT_START);
+  sigprocmask (SIG_SETMASK, before, NULL);
+  execvp (argv[0], argv);
+  int length
+      = snprintf (words, sizeof words, "can't start %.150s: %s\n", argv[0], g_strerror (errno));
+  if (length > 0 && write (report, words, MIN ((size_t) length, sizeof words - 1)) < 0)
+    _exit (SRV_KEEP_CANT_START);
+  _exit (SRV_KEEP_CANT_START);
+}
+
+/* The command's words; NULL: bad usage. */
+static char **
+read_arguments (int argc, char **argv, guint *out_grace_ms)
+{
+  *out_grace_ms = SRV_KEEP_GRACE_MS;
+  for (int i = 1; i < argc; i++)
+    {
+      if (strcmp (argv[i], "--") == 0)
+        return i + 1 < argc ? argv + i + 1 : NULL;
+      if (strncmp (argv[i], "--grace-ms=", 11) != 0)
+        return NULL;
+      guint64 value;
+      if (!g_ascii_string_to_unsigned (argv[i] + 11, 10, 0, SRV_KEEP_MAX_GRACE_MS, &value, NULL))
+        return NULL;
+      *out_grace_ms = (guint) value;
+    }
+  return NULL;
+}
+
+/* Until the command ended or has to be killed. */
+static void
+watch_command (Keeper *self, const sigset_t *signals, guint grace_ms)
+{
+  gint64 kill_at = -1;
+  for (;;)
+    {
+      int got;
+      gint64 left = kill_at < 0 ? -1 : kill_at - now_ms ();
+      if (kill_at >= 0 && left <= 0)
+        return;
+      wait_signal (signals, (int) left, &got);
+      if (got == SIGCHLD)
+        reap (self);
+      else if (got == SIGQUIT || (got != 0 && kill_at >= 0))
+        return;
+      else if (got != 0)
+        {
+          kill (-self->command, SIGTERM);
+          kill_at = now_ms () + grace_ms;
+        }
+      if (self->ended)
+        return;
+    }
+}
+
+int
+srv_keep_main (int argc, char **argv)
+{
+  guint grace_ms;
+  char **command = read_arguments (argc, argv, &grace_ms);
+  if (command == NULL)
+    {
+      fputs ("usage: drawbridge-engine keep [--grace-ms=0..60000] -- COMMAND [ARGUMENT...]\n",
+             stderr);
+      return 2;
+    }
+  sigset_t signals;
+  sigset_t before;
+  sigemptyset (&before);
+  sigemptyset (&signals);
+  sigaddset (&signals, SIGCHLD);
+  sigaddset (&signals, SIGTERM);
+  sigaddset (&signals, SIGINT);
+  sigaddset (&signals, SIGHUP);
+  sigaddset (&signals, SIGQUIT);
+  sigprocmask (SIG_BLOCK, &signals, NULL);
+  signal (SIGCHLD, SIG_DFL);
+  pid_t parent = getppid ();
+  if (prctl (PR_SET_PDEATHSIG, SIGTERM) != 0 || prctl (PR_SET_CHILD_SUBREAPER, 1) != 0
+      || getppid () != parent)
+    {
+      fprintf (stderr, "can't keep a command: %s\n", g_strerror (errno));
+      return SRV_KEEP_CANT_START;
+    }
+  Keeper self = { .command = fork () };
+  if (self.command == 0)
+    become_command (command, &before, STDERR_FILENO);
+  if (self.command < 0)
+    {
+      fprintf (stderr, "can't start %s: %s\n", command[0], g_strerror (errno));
+      return SRV_KEEP_CANT_START;
+    }
+  watch_command (&self, &signals, grace_ms);
+  kill_everything (&self, &signals);
+  if (WIFEXITED (self.status))
+    return WEXITSTATUS (self.status);
+  return WIFSIGNALED (self.status) ? 128 + WTERMSIG (self.status) : SRV_KEEP_CANT_START;
+}

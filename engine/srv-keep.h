@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-keep: a small process between the engine and a command, so that nothing of it outlives it.
+ *
+ * `drawbridge-engine keep [--grace-ms=N] -- COMMAND…` runs the command in a session of its own and ends when
+ * it ends: with its status, or 128 + the signal. Whatever the command started is killed then, however it
+ * hid (own session, double fork): the keeper is the subreaper of all of it. SIGTERM asks the command
+ * to stop, and kills it after the grace; SIGQUIT, or a second SIGTERM, kills at once. If whoever
+ * started the keeper dies, that is a SIGTERM too: a killed engine leaves no orphans.
+ */
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#define SRV_KEEP_GRACE_MS 5000u
+#define SRV_KEEP_MAX_GRACE_MS 60000u
+#define SRV_KEEP_CANT_START 127 /* exit status: the command can't be executed; stderr says why */
+
+/**
+ * srv_keep_main:
+ * @argc: words of @argv
+ * @argv: "keep", options, "--", the command and its arguments
+ *
+ * Runs before anything else of the program: no threads, no locale, no files.
+ *
+ * Returns: the exit status of the process; 2 for bad usage.
+ */
+int
+srv_keep_main (int argc, char **argv);
+
+G_END_DECLS

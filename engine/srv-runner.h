@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-runner: turns of foremen: when one is due, a lease, a configuration, a process, and the end of all three.
+ *
+ * A turn is a state machine on the main loop: taking the lease -> running -> ending the lease. One a project at a
+ * time. However it ends (exit, crash, time limit, engine stop) everything it started is killed (srv-keep.h),
+ * its folder is deleted and its lease ended; what went wrong is an event. A project whose turns keep
+ * ending badly waits longer each time, 1 s to 5 min, and what a foreman prints is kept bounded and
+ * shown without its token.
+ */
+#pragma once
+
+#include "srv-confine.h"
+#include "srv-engine.h"
+
+G_BEGIN_DECLS
+
+#define SRV_RUNNER_MAX_TURNS 64u            /* at a time, over all projects */
+#define SRV_RUNNER_MAX_OUTPUT (64u * 1024u) /* bytes kept of what a turn prints: the last ones */
+#define SRV_RUNNER_SHOWN_OUTPUT 2000u       /* bytes of it in the event */
+#define SRV_RUNNER_LEASE_S 600u             /* renewed every third of it */
+#define SRV_RUNNER_FIRST_PAUSE_MS 1000u     /* after a turn that ended badly; doubles */
+#define SRV_RUNNER_MAX_PAUSE_MS (300u * 1000u)
+
+#define SRV_RUNNER_ERROR (srv_runner_error_quark ())
+GQuark
+srv_runner_error_quark (void);
+typedef enum
+{
+  SRV_RUNNER_ERROR_FOLDER, /* can't be made, or isn't ours alone */
+  SRV_RUNNER_ERROR_BRIDGE, /* drawbridge is not beside the engine */
+} SrvRunnerError;
+
+typedef struct
+{
+  const char *socket;       /* where the engine listens: what foremen connect to */
+  const char *state_folder; /* hidden from what runs; "turns" below it holds the private folders */
+  const char *bridge;       /* nullable: "drawbridge" beside this program */
+  const char *keeper;       /* nullable: this program */
+  SrvConfine *confine;      /* transfer full */
+  guint grace_ms;           /* between SIGTERM and SIGKILL; 0: 5 s */
+} SrvRunnerOptions;
+
+typedef struct _SrvRunner SrvRunner;
+
+/**
+ * srv_runner_new:
+ * @engine: outlives the runner
+ * @options: copied
+ *
+ * Cleans up after a run that was killed (processes, folders, leases), then starts what is due now
+ * and later, from the main loop.
+ *
+ * Errors: SRV_RUNNER_ERROR_FOLDER, SRV_RUNNER_ERROR_BRIDGE.
+ */
+SrvRunner *
+srv_runner_new (SrvEngine *engine, const SrvRunnerOptions *options, GError **error);
+/* Kills what runs, waits for it, ends its leases as far as the engine still answers. */
+void
+srv_runner_free (SrvRunner *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvRunner, srv_runner_free)
+/* Turns that are under way. */
+guint
+srv_runner_count (const SrvRunner *self);
+
+G_END_DECLS

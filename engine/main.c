@@ -7,6 +7,7 @@
 #include "dbr-place.h"
 #include "srv-command.h"
 #include "srv-engine.h"
+#include "srv-keep.h"
 
 #include <string.h>
 
@@ -19,6 +20,8 @@ typedef struct
 
 static const Command commands[] = {
   { "serve", srv_cmd_serve, "serve the API on a unix socket (and TCP)" },
+  { "work", srv_cmd_work, "do the jobs of plans with a command of yours" },
+  { "attach", srv_cmd_attach, "be a project's foreman in a chat of your own" },
   { "backup", srv_cmd_backup, "copy the state while it is used" },
   { "check", srv_cmd_check, "check the state's integrity" },
 };
@@ -134,6 +137,9 @@ main (int argc, char **argv)
 {
   const char *name = argc > 1 ? argv[1] : "";
 
+  /* Ours alone, and first: it starts with every turn. */
+  if (strcmp (name, "keep") == 0)
+    return srv_keep_main (argc - 1, argv + 1);
   if (strcmp (name, "--help") == 0 || strcmp (name, "-h") == 0)
     {
       usage_print ();

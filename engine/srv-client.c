@@ -3,8 +3,9 @@
  * srv-client: each request is one object that goes from try to try until it has its answer or its
  * patience is over. libsoup's session keeps the connection.
  */
-#include "srv-client.h"
 #include "config.h"
+
+#include "srv-client.h"
 
 #include <errno.h>
 #include <fcntl.h>

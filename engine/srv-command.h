@@ -14,6 +14,10 @@ G_BEGIN_DECLS
 int
 srv_cmd_serve (int argc, char **argv);
 int
+srv_cmd_work (int argc, char **argv);
+int
+srv_cmd_attach (int argc, char **argv);
+int
 srv_cmd_backup (int argc, char **argv);
 int
 srv_cmd_check (int argc, char **argv);

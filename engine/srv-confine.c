@@ -3,8 +3,9 @@
  * srv-confine: a view is a list of bwrap options, in the order in which they are laid over each other:
  * everything read-only, then what is emptied, then what is let in again.
  */
-#include "srv-confine.h"
 #include "config.h"
+
+#include "srv-confine.h"
 
 #include <pwd.h>
 #include <stdarg.h>

@@ -25,8 +25,12 @@ struct _SrvEngine
   GMutex shared;
   gboolean in_memory;
   SrvWriter *writer;
-  SrvChanged changed;
-  gpointer changed_data;
+  struct
+  {
+    SrvChanged changed;
+    gpointer data;
+  } watchers[SRV_ENGINE_MAX_WATCHERS];
+  guint n_watchers;
   gint64 last_event;
   char *admin_secret;
   GStringChunk *names; /* of actors: they outlive every request */
@@ -62,8 +66,8 @@ written (gint64 last_event, gpointer user_data)
   SrvEngine *self = user_data;
 
   self->last_event = last_event;
-  if (self->changed)
-    self->changed (self, self->changed_data);
+  for (guint i = 0; i < self->n_watchers; i++)
+    self->watchers[i].changed (self, self->watchers[i].data);
 }
 
 /* The first start has no token yet: one for the admin. */
@@ -129,7 +133,7 @@ srv_engine_free (SrvEngine *self)
 {
   if (!self)
     return;
-  self->changed = NULL;
+  self->n_watchers = 0;
   g_clear_pointer (&self->writer, srv_writer_free);
   if (!self->in_memory)
     srv_store_free (self->reading);
@@ -180,8 +184,21 @@ srv_engine_last_event (SrvEngine *self)
 void
 srv_engine_watch (SrvEngine *self, SrvChanged changed, gpointer user_data)
 {
-  self->changed = changed;
-  self->changed_data = user_data;
+  g_assert (self->n_watchers < SRV_ENGINE_MAX_WATCHERS);
+  self->watchers[self->n_watchers].changed = changed;
+  self->watchers[self->n_watchers].data = user_data;
+  self->n_watchers++;
+}
+
+void
+srv_engine_unwatch (SrvEngine *self, SrvChanged changed, gpointer user_data)
+{
+  for (guint i = 0; i < self->n_watchers; i++)
+    if (self->watchers[i].changed == changed && self->watchers[i].data == user_data)
+      {
+        self->watchers[i] = self->watchers[--self->n_watchers];
+        return;
+      }
 }
 
 /* ------------------------------------------------------------------------ time */

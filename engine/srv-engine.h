@@ -91,6 +91,9 @@ srv_engine_last_event (SrvEngine *self);
 typedef void (*SrvChanged) (SrvEngine *self, gpointer user_data);
 void
 srv_engine_watch (SrvEngine *self, SrvChanged changed, gpointer user_data);
+void
+srv_engine_unwatch (SrvEngine *self, SrvChanged changed, gpointer user_data);
+#define SRV_ENGINE_MAX_WATCHERS 4u
 /* Time passes: expires leases, marks lost jobs, opens hours windows. Called each second by serve; by tests with their clock. Returns when it next has something to do (us since 1970). */
 gint64
 srv_engine_tick (SrvEngine *self);

@@ -2,8 +2,9 @@
 /*
  * srv-job: events go out one after the other, so that their order is their number; the end waits for the last of them.
  */
-#include "srv-job.h"
 #include "config.h"
+
+#include "srv-job.h"
 
 #include "srv-keep.h"
 #include "srv-output.h"

@@ -6,8 +6,9 @@
  * passes go over the keeper's direct children: whatever loses its parent becomes one (subreaper), so the
  * passes end when no child is left.
  */
-#include "srv-keep.h"
 #include "config.h"
+
+#include "srv-keep.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,9 @@
  * srv-output: a buffer that is cut to its last half when it has grown to twice its bound: each byte is moved
  * once at most.
  */
-#include "srv-output.h"
 #include "config.h"
+
+#include "srv-output.h"
 
 #include <string.h>
 

@@ -2,8 +2,9 @@
 /*
  * srv-place: tokens come from the environment or a file, never from an argument: those are public.
  */
-#include "srv-place.h"
 #include "config.h"
+
+#include "srv-place.h"
 
 #include "dbr-place.h"
 

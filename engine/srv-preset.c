@@ -3,8 +3,9 @@
  * srv-preset: data in, words and bytes out. Rendering is pure, so that its results can be compared byte for byte;
  * writing is apart.
  */
-#include "srv-preset.h"
 #include "config.h"
+
+#include "srv-preset.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,9 @@
 /*
  * srv-process: the keeper is a child of ours; signals go to it alone, and it answers for the rest.
  */
-#include "srv-process.h"
 #include "config.h"
+
+#include "srv-process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,11 +3,13 @@
  * srv-runner: one table of turns, by project. Every callback of the engine and of a process leads to one of
  * three steps: the lease is taken (start), the process ended (end), the lease is ended (gone).
  */
-#include "srv-runner.h"
 #include "config.h"
+
+#include "srv-runner.h"
 
 #include "srv-keep.h"
 #include "srv-output.h"
+#include "srv-place.h"
 #include "srv-preset.h"
 #include "srv-process.h"
 #include "srv-turn-folder.h"
@@ -51,6 +53,7 @@ struct _SrvRunner
   char *bridge;
   char *keeper;
   SrvConfine *confine;
+  char *refusal;
   guint grace_ms;
   GHashTable *turns;  /* project -> Turn */
   GHashTable *pauses; /* project -> Pause */
@@ -285,6 +288,11 @@ static gboolean
 start_process (Turn *self, GError **error)
 {
   SrvRunner *runner = self->runner;
+  if (runner->confine == NULL)
+    {
+      g_set_error_literal (error, SRV_CONFINE_ERROR, SRV_CONFINE_ERROR_MISSING, runner->refusal);
+      return FALSE;
+    }
   if (self->turn->checkout == NULL || !g_file_test (self->turn->checkout, G_FILE_TEST_IS_DIR))
     {
       g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR,
@@ -475,26 +483,17 @@ end_earlier_turns (SrvRunner *self)
   while (cursor != NULL);
 }
 
-static char *
-own_program (void)
-{
-  char path[4096];
-  ssize_t length = readlink ("/proc/self/exe", path, sizeof path - 1);
-  return length > 0 ? g_strndup (path, (gsize) length) : NULL;
-}
-
 static gboolean
 find_programs (SrvRunner *self, const SrvRunnerOptions *options, GError **error)
 {
-  g_autofree char *own = own_program ();
-  g_autofree char *folder = g_path_get_dirname (own != NULL ? own : "/");
-  self->keeper = g_strdup (options->keeper != NULL ? options->keeper : own);
-  self->bridge = options->bridge != NULL ? g_strdup (options->bridge)
-                                         : g_build_filename (folder, "drawbridge", NULL);
-  if (self->keeper != NULL && g_file_test (self->bridge, G_FILE_TEST_IS_EXECUTABLE))
+  self->keeper = options->keeper != NULL ? g_strdup (options->keeper) : srv_place_program ();
+  self->bridge = options->bridge != NULL ? g_strdup (options->bridge) : srv_place_bridge ();
+  if (self->keeper != NULL && self->bridge != NULL
+      && g_file_test (self->bridge, G_FILE_TEST_IS_EXECUTABLE))
     return TRUE;
   g_set_error (error, SRV_RUNNER_ERROR, SRV_RUNNER_ERROR_BRIDGE,
-               "%s is not there: foremen need it beside drawbridge-engine", self->bridge);
+               "%s is not there: foremen need it beside drawbridge-engine",
+               self->bridge != NULL ? self->bridge : "drawbridge");
   return FALSE;
 }
 
@@ -505,6 +504,7 @@ srv_runner_new (SrvEngine *engine, const SrvRunnerOptions *options, GError **err
   g_autoptr (GError) problem = NULL;
   self->engine = engine;
   self->confine = options->confine;
+  self->refusal = g_strdup (options->refusal);
   self->socket = g_strdup (options->socket);
   self->state_folder = g_strdup (options->state_folder);
   self->base = g_build_filename (options->state_folder, "turns", NULL);
@@ -550,8 +550,14 @@ srv_runner_free (SrvRunner *self)
   guint patience = g_timeout_add_seconds (STOP_WAIT_S, on_stop_patience, &over);
   while ((g_hash_table_size (self->turns) > 0 || self->waiting > 0) && !over)
     g_main_context_iteration (NULL, TRUE);
-  if (!over)
-    g_source_remove (patience);
+  srv_engine_unwatch (self->engine, on_changed, self);
+  if (over)
+    {
+      /* Answers may still come for it: the process ends, and it with that. */
+      g_message ("%u turns did not end in time", g_hash_table_size (self->turns));
+      return;
+    }
+  g_source_remove (patience);
   if (self->look_source != 0)
     g_source_remove (self->look_source);
   if (self->wake_source != 0)
@@ -564,6 +570,7 @@ srv_runner_free (SrvRunner *self)
   g_free (self->base);
   g_free (self->bridge);
   g_free (self->keeper);
+  g_free (self->refusal);
   g_free (self);
 }
 

@@ -37,8 +37,9 @@ typedef struct
   const char *state_folder; /* hidden from what runs; "turns" below it holds the private folders */
   const char *bridge;       /* nullable: "drawbridge" beside this program */
   const char *keeper;       /* nullable: this program */
-  SrvConfine *confine;      /* transfer full */
-  guint grace_ms;           /* between SIGTERM and SIGKILL; 0: 5 s */
+  SrvConfine *confine; /* transfer full; nullable: nothing is started, and each turn says why */
+  const char *refusal; /* then: why */
+  guint grace_ms;      /* between SIGTERM and SIGKILL; 0: 5 s */
 } SrvRunnerOptions;
 
 typedef struct _SrvRunner SrvRunner;

@@ -8,6 +8,7 @@
 #include "dbr-place.h"
 #include "srv-command.h"
 #include "srv-http.h"
+#include "srv-runner.h"
 
 #include <glib-unix.h>
 #include <glib/gstdio.h>
@@ -139,6 +140,28 @@ on_tick (gpointer user_data)
   return G_SOURCE_CONTINUE;
 }
 
+/* NULL: foremen can't be started here at all, which was said. */
+static SrvRunner *
+runner_start (SrvEngine *engine, const Options *options)
+{
+  g_autofree char *folder = g_path_get_dirname (options->state);
+  g_autoptr (GError) refusal = NULL;
+  g_autoptr (GError) error = NULL;
+  SrvConfine *confine
+      = options->is_unconfined ? srv_confine_new_unconfined () : srv_confine_new (folder, &refusal);
+  const SrvRunnerOptions runner_options = { .socket = options->socket,
+                                            .state_folder = folder,
+                                            .confine = confine,
+                                            .refusal = refusal ? refusal->message : NULL };
+  SrvRunner *runner = srv_runner_new (engine, &runner_options, &error);
+
+  if (refusal)
+    g_printerr ("drawbridge-engine: no foreman will be started: %s\n", refusal->message);
+  if (!runner)
+    g_printerr ("drawbridge-engine: no foreman will be started: %s\n", error->message);
+  return runner;
+}
+
 /* Until SIGTERM or SIGINT. What must run beside the front (the runner of turns) starts and ends
  * here, after the engine and before the loop. */
 static int
@@ -158,7 +181,12 @@ serve (SrvEngine *engine, const Options *options)
   sources[2] = g_timeout_add_seconds (1, on_tick, engine);
   is_listening = listen_all (http, options, &error);
   if (is_listening)
-    g_main_loop_run (loop);
+    {
+      SrvRunner *runner = runner_start (engine, options);
+
+      g_main_loop_run (loop);
+      srv_runner_free (runner);
+    }
   else
     g_printerr ("drawbridge-engine: %s\n", error->message);
   for (guint i = 0; i < G_N_ELEMENTS (sources); i++)

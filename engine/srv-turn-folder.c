@@ -3,8 +3,9 @@
  * srv-turn-folder: deletion works on folder handles, so that nobody can swap a folder for a link
  * between a look and a deed.
  */
-#include "srv-turn-folder.h"
 #include "config.h"
+
+#include "srv-turn-folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -95,9 +96,10 @@ remove_entry (int parent, const char *name, guint depth);
 static gboolean
 remove_folder (int parent, const char *name, guint depth)
 {
-  /* A command may have closed it against itself. */
-  fchmodat (parent, name, 0700, 0);
   int fd = openat (parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  /* A command may have closed it against itself. */
+  if (fd < 0 && errno == EACCES && fchmodat (parent, name, 0700, 0) == 0)
+    fd = openat (parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0)
     return FALSE;
   DIR *stream = fdopendir (fd);

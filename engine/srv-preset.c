@@ -92,16 +92,6 @@ bridge_variables (const Render *self, gboolean with_token)
   if (with_token)
     json_object_set_new (all, "BRIGADA_TOKEN", json_string (self->values->token));
   json_object_set_new (all, "BRIGADA_ALLOW_WRITES", json_string ("1"));
-  const char *const *more = self->values->bridge_variables;
-  for (gsize i = 0; more != NULL && more[i] != NULL; i++)
-    {
-      const char *equals = strchr (more[i], '=');
-      if (equals != NULL)
-        {
-          g_autofree char *name = g_strndup (more[i], (gsize) (equals - more[i]));
-          json_object_set_new (all, name, json_string (equals + 1));
-        }
-    }
   return all;
 }
 

@@ -45,8 +45,7 @@ typedef struct
   const char *folder; /* absolute, ours, 0700, empty */
   const char *token;
   const char *home;
-  const char *prompt;                  /* nullable */
-  const char *const *bridge_variables; /* nullable: NAME=VALUE for the bridge besides its own two */
+  const char *prompt; /* nullable */
 } SrvPresetValues;
 
 typedef struct

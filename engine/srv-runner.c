@@ -231,23 +231,9 @@ on_renew (gpointer user_data)
 }
 
 /* ------------------------------------------------------------------------------------ starting */
-/* What our own program needs to find its data where it is not installed. */
-static char **
-bridge_variables (void)
-{
-  static const char *const names[] = { "DBR_SCHEMA_DIR", "DBR_MODULE_DIR", NULL };
-  g_autoptr (GPtrArray) list = g_ptr_array_new ();
-  for (gsize i = 0; names[i] != NULL; i++)
-    if (g_getenv (names[i]) != NULL)
-      g_ptr_array_add (list, g_strdup_printf ("%s=%s", names[i], g_getenv (names[i])));
-  g_ptr_array_add (list, NULL);
-  return (char **) g_ptr_array_free (g_steal_pointer (&list), FALSE);
-}
-
 static SrvPreset *
 make_preset (Turn *self, GError **error)
 {
-  g_auto (GStrv) variables = bridge_variables ();
   const SrvPresetValues values = {
     .project = self->turn->project,
     .name = self->turn->name,
@@ -258,7 +244,6 @@ make_preset (Turn *self, GError **error)
     .folder = self->folder,
     .token = self->token,
     .home = g_get_home_dir (),
-    .bridge_variables = (const char *const *) variables,
   };
   g_autoptr (SrvPreset) preset = srv_preset_render (self->turn->foreman, &values, error);
   if (preset == NULL || !srv_preset_write (preset, self->folder, error))
@@ -270,9 +255,14 @@ static char **
 confined_words (const Turn *self, const SrvPreset *preset)
 {
   const SrvRunner *runner = self->runner;
-  const char *schemas = g_getenv ("DBR_SCHEMA_DIR");
-  const char *const readable[] = { MODULEDIR, SCHEMADIR, schemas != NULL ? schemas : SCHEMADIR,
-                                   g_getenv ("DBR_MODULE_DIR"), NULL };
+  /* Where the bridge finds its parts: relative to itself, installed or built (bridge/cli/dbr-install.c). */
+  g_autofree char *folder = g_path_get_dirname (runner->bridge);
+  g_autofree char *built = g_build_filename (folder, "engine-client", NULL);
+  g_autofree char *schemas = g_build_filename (folder, "schemas", NULL);
+  g_autofree char *prefix = g_path_get_dirname (folder);
+  g_autofree char *share = g_build_filename (prefix, "share", "drawbridge", NULL);
+  g_autofree char *lib = g_build_filename (prefix, "lib", "drawbridge", NULL);
+  const char *const readable[] = { MODULEDIR, SCHEMADIR, built, schemas, share, lib, NULL };
   const SrvConfineView view = {
     .checkout = self->turn->checkout,
     .socket = runner->socket,

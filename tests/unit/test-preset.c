@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *const variables[] = { "DBR_SCHEMA_DIR=/opt/draw \"bridge\"/schemas", NULL };
 static const SrvPresetValues values = {
   .project = 7,
   .name = "shop",
@@ -22,7 +21,6 @@ static const SrvPresetValues values = {
   .folder = "/state/turns/turn-abc",
   .token = "TOKEN-of-the-turn",
   .home = "/home/ann",
-  .bridge_variables = variables,
 };
 
 static SrvPreset *

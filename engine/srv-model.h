@@ -157,31 +157,34 @@ srv_role_word (gint64 role);
 #define SRV_PROJECT_FIELDS(INT, TEXT) \
   TEXT (name) \
   TEXT (repo_url) \
-  TEXT (checkout) TEXT (command) INT (approval) INT (max_tasks) TEXT (protected_paths) \
-      TEXT (hours) INT (turn_minutes) SRV_HOLD_FIELDS (INT, TEXT) INT (wake) INT (removed) \
-          INT (n_live) INT (n_finished) INT (n_needs) INT (n_questions) INT (n_waiting) \
-              INT (created)
+  TEXT (checkout) \
+  TEXT (command) INT (approval) INT (max_tasks) TEXT (protected_paths) TEXT (hours) \
+      INT (turn_minutes) SRV_HOLD_FIELDS (INT, TEXT) INT (wake) INT (removed) INT (n_live) \
+          INT (n_finished) INT (n_needs) INT (n_questions) INT (n_waiting) INT (created)
 #define SRV_PLAN_FIELDS(INT, TEXT) \
   INT (project) \
   TEXT (title) \
-  TEXT (summary) INT (version) INT (state) INT (needs) INT (by_clock) SRV_HOLD_FIELDS (INT, TEXT) \
-      INT (created) INT (updated) INT (finished)
+  TEXT (summary) \
+  INT (version) INT (state) INT (needs) INT (by_clock) SRV_HOLD_FIELDS (INT, TEXT) INT (created) \
+      INT (updated) INT (finished)
 #define SRV_TASK_FIELDS(INT, TEXT) \
   INT (plan) \
   INT (project) \
-  TEXT (title) TEXT (paths) TEXT (depends_on) TEXT (branch) INT (state) INT (attempt) INT (lost) \
-      INT (awaiting) INT (job) SRV_HOLD_FIELDS (INT, TEXT) INT (created) INT (updated)
+  TEXT (title) \
+  TEXT (paths) TEXT (depends_on) TEXT (branch) INT (state) INT (attempt) INT (lost) INT (awaiting) \
+      INT (job) SRV_HOLD_FIELDS (INT, TEXT) INT (created) INT (updated)
 #define SRV_BRIEF_FIELDS(INT, TEXT) TEXT (text)
 #define SRV_JOB_FIELDS(INT, TEXT) \
   INT (task) \
   INT (plan) \
-  INT (project) INT (token) TEXT (worker) INT (state) INT (attempt) INT (started) INT (heartbeat) \
-      INT (finished) INT (sequence) INT (latest_at) TEXT (latest)
+  INT (project) \
+  INT (token) TEXT (worker) INT (state) INT (attempt) INT (started) INT (heartbeat) INT (finished) \
+      INT (sequence) INT (latest_at) TEXT (latest)
 #define SRV_MESSAGE_FIELDS(INT, TEXT) \
   INT (project) \
   INT (author) \
-  TEXT (text) INT (hash) INT (state) INT (deliveries) INT (sent) INT (delivered) TEXT (answer) \
-      INT (answered)
+  TEXT (text) \
+  INT (hash) INT (state) INT (deliveries) INT (sent) INT (delivered) TEXT (answer) INT (answered)
 #define SRV_QUESTION_FIELDS(INT, TEXT) \
   INT (project) TEXT (text) TEXT (options) INT (state) INT (asked) TEXT (answer) INT (answered)
 #define SRV_REPORT_FIELDS(INT, TEXT) INT (project) TEXT (text) INT (at)

@@ -150,7 +150,7 @@ srv_hours_problem (const char *hours);
 gboolean
 srv_hours_open (const char *hours, gint64 now_us); /* a wrong one is open never */
 
-/* ---- globs over paths in a repository: "?", "*" (not over "/"), "**" (over anything). A name without wildcards
+/* ---- globs over paths in a repository: "?", "*" (not over "/"), "**" (over anything). What a glob matches
  * stands for what lies under it too. */
 gboolean
 srv_glob_is_valid (const char *glob);

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random sequences of operations against a model of twenty lines of rules: the engine and the model agree after each.
+ *
+ * The model knows plans of up to six tasks: who depends on whom, states, attempts, versions, holds. It derives everything
+ * anew each time, as slowly as it likes. SRV_MODEL_SEED and SRV_MODEL_ROUNDS repeat or prolong a run.
+ */
+#include "config.h"
+
+#include "srv-fixture.h"
+#include "srv-model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CALL(actor, op, target, ...) \
+  srv_fixture_call (f, actor, SRV_OP_##op, target, __VA_ARGS__, NULL)
+#define MAX_PLANS 6u
+#define MAX_TASKS 6u
+#define STEPS 120u
+
+typedef struct
+{
+  gint64 id;
+  guint needs; /* bits of earlier tasks */
+  SrvTaskState state;
+  gboolean awaiting, held;
+  guint attempt, lost;
+  gint64 job;
+  guint sequence;
+  gint64 heartbeat;
+} Task;
+
+typedef struct
+{
+  gint64 id;
+  SrvPlanState state;
+  guint version, n_tasks;
+  gboolean held;
+  Task tasks[MAX_TASKS];
+} Plan;
+
+typedef struct
+{
+  SrvFixture base;
+  GRand *rand;
+  SrvActor foreman;
+  gboolean asks; /* approval: always */
+  gboolean held; /* the project */
+  Plan plans[MAX_PLANS];
+  guint n_plans;
+} Model;
+
+/* ------------------------------------------------------------- the model's rules */
+static void
+derive (Plan *plan)
+{
+  gboolean approved = plan->state == SRV_PLAN_ACTIVE || plan->state == SRV_PLAN_FAILED
+                      || plan->state == SRV_PLAN_DONE;
+  guint of[SRV_N_TASK_STATES] = { 0 }, awaiting = 0;
+
+  for (guint i = 0; i < plan->n_tasks; i++)
+    {
+      Task *task = &plan->tasks[i];
+      if (task->state == SRV_TASK_PLANNED || task->state == SRV_TASK_READY)
+        {
+          gboolean ready = approved && !task->awaiting;
+          for (guint j = 0; j < plan->n_tasks; j++)
+            if (task->needs >> j & 1)
+              ready = ready && plan->tasks[j].state == SRV_TASK_DONE;
+          task->state = ready ? SRV_TASK_READY : SRV_TASK_PLANNED;
+        }
+      of[task->state]++;
+      awaiting += task->awaiting;
+    }
+  if (plan->state == SRV_PLAN_AWAITING_APPROVAL && of[SRV_TASK_CANCELLED] == plan->n_tasks)
+    plan->state = SRV_PLAN_CANCELLED;
+  if (!approved)
+    return;
+  if (of[SRV_TASK_RUNNING] || of[SRV_TASK_READY] || of[SRV_TASK_REVIEW] || awaiting)
+    plan->state = SRV_PLAN_ACTIVE;
+  else if (of[SRV_TASK_FAILED])
+    plan->state = SRV_PLAN_FAILED;
+  else if (of[SRV_TASK_PLANNED])
+    plan->state = SRV_PLAN_ACTIVE;
+  else
+    plan->state = of[SRV_TASK_DONE] ? SRV_PLAN_DONE : SRV_PLAN_CANCELLED;
+}
+
+static gboolean
+is_open (const Plan *plan)
+{
+  return plan->state == SRV_PLAN_AWAITING_APPROVAL || plan->state == SRV_PLAN_ACTIVE
+         || plan->state == SRV_PLAN_FAILED;
+}
+
+static gboolean
+is_waiting (const Plan *plan)
+{
+  if (plan->state == SRV_PLAN_AWAITING_APPROVAL)
+    return TRUE;
+  for (guint i = 0; i < plan->n_tasks; i++)
+    if (is_open (plan) && plan->tasks[i].awaiting)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+approve (Plan *plan)
+{
+  for (guint i = 0; i < plan->n_tasks; i++)
+    plan->tasks[i].awaiting = FALSE;
+  if (plan->state == SRV_PLAN_AWAITING_APPROVAL)
+    plan->state = SRV_PLAN_ACTIVE;
+}
+
+static void
+cancel (Plan *plan, guint i)
+{
+  plan->tasks[i].state = SRV_TASK_CANCELLED;
+  plan->tasks[i].awaiting = FALSE;
+  plan->tasks[i].job = 0;
+  for (guint j = 0; j < plan->n_tasks; j++)
+    if (plan->tasks[j].state != SRV_TASK_CANCELLED)
+      plan->tasks[j].needs &= ~(1u << i);
+}
+
+/* ------------------------------------------------------------------- comparing */
+static void
+compare_task (SrvFixture *f, const Plan *plan, guint i)
+{
+  const Task *task = &plan->tasks[i];
+  json_t *shown = json_array_get (srv_fixture_get (f, "tasks"), i);
+  guint needs = 0;
+  gsize at;
+  json_t *id;
+
+  json_array_foreach (json_object_get (shown, "depends_on"), at,
+                      id) for (guint j = 0; j < plan->n_tasks; j++) needs
+      |= plan->tasks[j].id == json_integer_value (id) ? 1u << j : 0;
+  g_assert_cmpint (json_integer_value (json_object_get (shown, "id")), ==, task->id);
+  g_assert_cmpstr (json_string_value (json_object_get (shown, "state")), ==,
+                   srv_task_state_words[task->state]);
+  g_assert_cmpuint (needs, ==, task->needs);
+  g_assert_cmpint (json_is_true (json_object_get (shown, "awaiting")), ==, task->awaiting);
+  g_assert_cmpint (json_integer_value (json_object_get (shown, "attempt")), ==, task->attempt);
+  g_assert_cmpint (json_integer_value (json_object_get (shown, "lost")), ==, task->lost);
+  g_assert_cmpint (!json_is_null (json_object_get (shown, "hold")), ==, task->held);
+}
+
+static void
+compare (Model *model)
+{
+  SrvFixture *f = &model->base;
+  guint live = 0, needing = 0;
+
+  for (guint p = 0; p < model->n_plans; p++)
+    {
+      const Plan *plan = &model->plans[p];
+      gboolean failed = FALSE;
+      g_assert_cmpuint (CALL (&f->client, PLAN_GET, srv_fixture_id (plan->id), NULL), ==, 200);
+      g_assert_cmpstr (srv_fixture_text (f, "state"), ==, srv_plan_state_words[plan->state]);
+      g_assert_cmpint (srv_fixture_int (f, "version"), ==, plan->version);
+      g_assert_cmpint (json_array_size (srv_fixture_get (f, "waits")) > 0, ==, is_waiting (plan));
+      for (guint i = 0; i < plan->n_tasks; i++)
+        {
+          compare_task (f, plan, i);
+          failed |= plan->tasks[i].state == SRV_TASK_FAILED;
+        }
+      live += plan->state <= SRV_PLAN_ACTIVE;
+      needing += is_open (plan) && (is_waiting (plan) || failed);
+    }
+  g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
+  g_assert_cmpint (srv_fixture_int (f, "live_plans"), ==, live);
+  g_assert_cmpint (srv_fixture_int (f, "needs_user"), ==, needing);
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+}
+
+/* ------------------------------------------------------------------- operations */
+static guint
+pick (Model *model, guint n)
+{
+  return (guint) g_rand_int_range (model->rand, 0, (gint32) n);
+}
+
+static void
+op_create (Model *model)
+{
+  SrvFixture *f = &model->base;
+  g_autoptr (GString) body = g_string_new ("{\"title\": \"P\", \"tasks\": [");
+
+  if (model->n_plans == MAX_PLANS)
+    return;
+  Plan *plan = &model->plans[model->n_plans++];
+  *plan = (Plan){ .version = 1, .n_tasks = 1 + pick (model, MAX_TASKS - 1) };
+  for (guint i = 0; i < plan->n_tasks; i++)
+    {
+      plan->tasks[i].needs = pick (model, 4) ? pick (model, 1u << i) : 0;
+      g_string_append_printf (body, "%s{\"title\": \"t%u\", \"brief\": \"b\", \"depends_on\": [",
+                              i ? "," : "", i);
+      for (guint j = 0, n = 0; j < i; j++)
+        if (plan->tasks[i].needs >> j & 1)
+          g_string_append_printf (body, "%s\"t%u\"", n++ ? "," : "", j);
+      g_string_append (body, "]}");
+    }
+  g_string_append (body, "]}");
+  g_assert_cmpuint (CALL (&model->foreman, PLAN_CREATE, NULL, body->str), ==, 201);
+  plan->id = srv_fixture_int (f, "id");
+  for (guint i = 0; i < plan->n_tasks; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("tasks.%u.id", i);
+      plan->tasks[i].id = srv_fixture_int (f, path);
+    }
+  if (!model->asks)
+    approve (plan);
+  derive (plan);
+}
+
+static Plan *
+any_plan (Model *model)
+{
+  return model->n_plans ? &model->plans[pick (model, model->n_plans)] : NULL;
+}
+
+static void
+op_decide (Model *model, gboolean approves)
+{
+  SrvFixture *f = &model->base;
+  Plan *plan = any_plan (model);
+
+  if (!plan)
+    return;
+  guint shown = plan->version - (pick (model, 4) == 0);
+  g_autofree char *body = g_strdup_printf ("{\"version\": %u}", MAX (shown, 1));
+  const char *id = srv_fixture_id (plan->id);
+  guint status = approves ? CALL (&f->client, PLAN_APPROVE, id, body)
+                          : CALL (&f->client, PLAN_REJECT, id, body);
+  if (MAX (shown, 1) != plan->version)
+    {
+      srv_fixture_assert_problem (f, 409, "plan_changed", "has changed");
+      return;
+    }
+  if (!is_waiting (plan))
+    {
+      srv_fixture_assert_problem (f, 409, "plan_not_waiting", "nothing of it waits");
+      return;
+    }
+  g_assert_cmpuint (status, ==, 200);
+  plan->version++;
+  gboolean whole = plan->state == SRV_PLAN_AWAITING_APPROVAL;
+  if (approves)
+    approve (plan);
+  for (guint i = 0; !approves && i < plan->n_tasks; i++)
+    if (plan->tasks[i].state != SRV_TASK_CANCELLED && (whole || plan->tasks[i].awaiting))
+      cancel (plan, i);
+  if (!approves && whole)
+    plan->state = SRV_PLAN_REJECTED;
+  derive (plan);
+}
+
+static void
+op_add (Model *model)
+{
+  SrvFixture *f = &model->base;
+  Plan *plan = any_plan (model);
+  guint needs = 0;
+
+  if (!plan || plan->n_tasks == MAX_TASKS)
+    return;
+  g_autoptr (GString) body = g_string_new (NULL);
+  g_string_printf (body, "{\"title\": \"t%u\", \"brief\": \"b\", \"depends_on\": [", plan->n_tasks);
+  guint on = pick (model, plan->n_tasks);
+  if (plan->tasks[on].state != SRV_TASK_CANCELLED)
+    {
+      g_string_append_printf (body, "%" G_GINT64_FORMAT, plan->tasks[on].id);
+      needs = 1u << on;
+    }
+  g_string_append (body, "]}");
+  guint status = CALL (&model->foreman, TASK_ADD, srv_fixture_id (plan->id), body->str);
+  if (!is_open (plan))
+    {
+      g_assert_cmpuint (status, ==, 409);
+      return;
+    }
+  g_assert_cmpuint (status, ==, 201);
+  plan->tasks[plan->n_tasks++] = (Task){ .id = srv_fixture_int (f, "task.id"),
+                                         .needs = needs,
+                                         .awaiting = plan->state != SRV_PLAN_AWAITING_APPROVAL };
+  plan->version++;
+  if (!model->asks)
+    approve (plan);
+  derive (plan);
+}
+
+static void
+op_cancel (Model *model)
+{
+  Plan *plan = any_plan (model);
+  SrvFixture *f = &model->base;
+
+  if (!plan)
+    return;
+  guint i = pick (model, plan->n_tasks);
+  gboolean all = pick (model, 2);
+  guint status = CALL (&model->foreman, TASK_CANCEL, srv_fixture_id (plan->tasks[i].id),
+                       all ? "{\"dependents\": true}" : "{}");
+  if (!is_open (plan) || plan->tasks[i].state == SRV_TASK_CANCELLED)
+    {
+      g_assert_cmpuint (status, ==, 409);
+      return;
+    }
+  g_assert_cmpuint (status, ==, 200);
+  guint taken = 1u << i;
+  for (guint j = i + 1; all && j < plan->n_tasks; j++)
+    if (plan->tasks[j].needs & taken)
+      taken |= 1u << j;
+  for (guint j = i; j < plan->n_tasks; j++)
+    if ((taken >> j & 1) && plan->tasks[j].state != SRV_TASK_CANCELLED
+        && (j == i || plan->tasks[j].state != SRV_TASK_DONE))
+      cancel (plan, j);
+  plan->version++;
+  if (!model->asks)
+    approve (plan);
+  derive (plan);
+}
+
+static void
+op_retry (Model *model)
+{
+  Plan *plan = any_plan (model);
+  SrvFixture *f = &model->base;
+
+  if (!plan)
+    return;
+  Task *task = &plan->tasks[pick (model, plan->n_tasks)];
+  guint status = CALL (&model->foreman, TASK_RETRY, srv_fixture_id (task->id), NULL);
+  if (!is_open (plan) || (task->state != SRV_TASK_FAILED && task->state != SRV_TASK_CANCELLED))
+    {
+      g_assert_cmpuint (status, ==, 409);
+      return;
+    }
+  g_assert_cmpuint (status, ==, 200);
+  if (task->state == SRV_TASK_CANCELLED)
+    task->awaiting = plan->state != SRV_PLAN_AWAITING_APPROVAL;
+  task->state = SRV_TASK_PLANNED;
+  task->lost = 0;
+  plan->version++;
+  if (!model->asks)
+    approve (plan);
+  derive (plan);
+}
+
+/* The task with the lowest id that is ready and under no hold. */
+static Task *
+first_ready (Model *model, Plan **out_plan)
+{
+  Task *first = NULL;
+
+  for (guint p = 0; !model->held && p < model->n_plans; p++)
+    for (guint i = 0; !model->plans[p].held && i < model->plans[p].n_tasks; i++)
+      {
+        Task *task = &model->plans[p].tasks[i];
+        if (task->state != SRV_TASK_READY || task->held || (first && first->id < task->id))
+          continue;
+        first = task;
+        *out_plan = &model->plans[p];
+      }
+  return first;
+}
+
+static void
+op_claim (Model *model)
+{
+  SrvFixture *f = &model->base;
+  Plan *plan = NULL;
+  Task *task = first_ready (model, &plan);
+  guint status = CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}");
+
+  g_assert_cmpuint (status, ==, task ? 200 : 204);
+  if (!task)
+    return;
+  g_assert_cmpint (srv_fixture_int (f, "task.id"), ==, task->id);
+  task->state = SRV_TASK_RUNNING;
+  task->attempt++;
+  task->job = srv_fixture_int (f, "job.id");
+  task->sequence = 0;
+  task->heartbeat = f->now;
+  derive (plan);
+}
+
+static void
+op_job (Model *model)
+{
+  static const char *const outcomes[] = { "succeeded", "review", "failed" };
+  static const SrvTaskState states[] = { SRV_TASK_DONE, SRV_TASK_REVIEW, SRV_TASK_FAILED };
+  SrvFixture *f = &model->base;
+  Plan *plan = any_plan (model);
+
+  if (!plan)
+    return;
+  Task *task = &plan->tasks[pick (model, plan->n_tasks)];
+  if (task->state == SRV_TASK_REVIEW)
+    {
+      gboolean done = pick (model, 2);
+      g_assert_cmpuint (CALL (&model->foreman, TASK_UPDATE, srv_fixture_id (task->id),
+                              done ? "{\"state\": \"done\"}" : "{\"state\": \"ready\"}"),
+                        ==, is_open (plan) ? 200 : 409);
+      task->state = done ? SRV_TASK_DONE : SRV_TASK_PLANNED;
+      plan->version++;
+      if (!model->asks)
+        approve (plan);
+      derive (plan);
+    }
+  if (task->state != SRV_TASK_RUNNING)
+    return;
+  const char *job = srv_fixture_id (task->job);
+  guint outcome = pick (model, 4);
+  if (outcome == 3)
+    {
+      g_autofree char *line
+          = g_strdup_printf ("{\"sequence\": %u, \"text\": \"x\"}", ++task->sequence);
+      g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, line), ==, 201);
+      g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, line), ==, 200);
+      task->heartbeat = f->now;
+      return;
+    }
+  g_autofree char *end = g_strdup_printf ("{\"sequence\": %u, \"outcome\": \"%s\"}",
+                                          ++task->sequence, outcomes[outcome]);
+  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, end), ==, 200);
+  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, end), ==, 200);
+  task->state = states[outcome];
+  task->job = 0;
+  derive (plan);
+}
+
+static void
+op_hold (Model *model)
+{
+  SrvFixture *f = &model->base;
+  Plan *plan = any_plan (model);
+  gboolean *held = NULL;
+  guint what = pick (model, 3);
+
+  if (!plan)
+    return;
+  Task *task = &plan->tasks[pick (model, plan->n_tasks)];
+  gboolean place = pick (model, 3) == 0;
+  const char *body = place ? "{\"held\": true}" : "{\"held\": false}";
+  if (what == 0)
+    {
+      held = &model->held;
+      CALL (&f->client, PROJECT_HOLD, "p:~", body);
+    }
+  else if (what == 1)
+    {
+      held = &plan->held;
+      CALL (&f->client, PLAN_HOLD, srv_fixture_id (plan->id), body);
+    }
+  else
+    {
+      held = &task->held;
+      CALL (&f->client, TASK_HOLD, srv_fixture_id (task->id), body);
+    }
+  g_assert_cmpuint (f->status, ==, 200);
+  if (what > 0 && (place || *held))
+    plan->version++;
+  *held = place;
+  derive (plan);
+}
+
+static void
+op_ask (Model *model)
+{
+  SrvFixture *f = &model->base;
+
+  model->asks = pick (model, 2);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~",
+                          model->asks ? "{\"settings\": {\"approval\": \"always\"}}"
+                                      : "{\"settings\": {\"approval\": \"never\"}}"),
+                    ==, 200);
+  for (guint p = 0; !model->asks && p < model->n_plans; p++)
+    if (is_waiting (&model->plans[p]))
+      {
+        model->plans[p].version++;
+        approve (&model->plans[p]);
+        derive (&model->plans[p]);
+      }
+}
+
+static void
+op_pass (Model *model)
+{
+  SrvFixture *f = &model->base;
+
+  srv_fixture_pass (f, 20 + pick (model, 60));
+  for (guint p = 0; p < model->n_plans; p++)
+    for (guint i = 0; i < model->plans[p].n_tasks; i++)
+      {
+        Task *task = &model->plans[p].tasks[i];
+        if (task->state != SRV_TASK_RUNNING || f->now < task->heartbeat + 90 * G_USEC_PER_SEC)
+          continue;
+        task->job = 0;
+        task->state = ++task->lost >= 3 ? SRV_TASK_FAILED : SRV_TASK_PLANNED;
+        derive (&model->plans[p]);
+      }
+}
+
+static void
+run_round (guint32 seed)
+{
+  Model model = { .rand = g_rand_new_with_seed (seed), .asks = TRUE };
+  SrvFixture *f = &model.base;
+
+  srv_fixture_open (f, NULL);
+  g_assert_cmpuint (
+      CALL (&f->admin, PROJECT_ADD, NULL, "{\"repo_url\": \"https://example.org/a/b\"}"), ==, 201);
+  /* An admin may do what a foreman may; no lease runs out under it. */
+  model.foreman = f->admin;
+  for (guint step = 0; step < STEPS; step++)
+    {
+      switch (pick (&model, 12))
+        {
+        case 0:
+        case 1:
+          op_create (&model);
+          break;
+        case 2:
+          op_decide (&model, TRUE);
+          break;
+        case 3:
+          op_decide (&model, pick (&model, 3) != 0);
+          break;
+        case 4:
+          op_add (&model);
+          break;
+        case 5:
+          op_cancel (&model);
+          break;
+        case 6:
+          op_retry (&model);
+          break;
+        case 7:
+        case 8:
+          op_claim (&model);
+          break;
+        case 9:
+          op_job (&model);
+          break;
+        case 10:
+          pick (&model, 2) ? op_hold (&model) : op_pass (&model);
+          break;
+        default:
+          pick (&model, 4) ? op_job (&model) : op_ask (&model);
+          break;
+        }
+      compare (&model);
+    }
+  srv_fixture_close (f);
+  g_rand_free (model.rand);
+}
+
+static void
+test_model (void)
+{
+  const char *seed = g_getenv ("SRV_MODEL_SEED"), *rounds = g_getenv ("SRV_MODEL_ROUNDS");
+  guint32 first = seed ? (guint32) strtoul (seed, NULL, 10) : 1;
+  guint n = rounds ? (guint) strtoul (rounds, NULL, 10) : 30;
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_test_message ("seed %u", first + i);
+      run_round (first + i);
+    }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/srv-model/agrees", test_model);
+  return g_test_run ();
+}

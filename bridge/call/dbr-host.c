@@ -196,7 +196,8 @@ DbrToolHost *
 dbr_host_new (DbrCatalogue *catalogue, const DbrHostOptions *options, GError **error)
 {
   Host *self = g_new0 (Host, 1);
-  DbrGateOptions gate = { options->scope, options->hide_gated, NULL, options->backend.environment };
+  DbrGateOptions gate = { options->scope, options->hide_gated, NULL, options->backend.environment,
+                          options->is_command_line };
 
   self->catalogue = catalogue;
   self->backend = dbr_backend_new (catalogue, &options->backend);

@@ -12,10 +12,11 @@ typedef struct
   DbrBackendOptions backend;
   const char *scope; /* nullable */
   gboolean hide_gated;
-  gboolean assume_yes;  /* the person at the terminal said yes beforehand (call --yes) */
-  gboolean json_output; /* answers are the records as JSON (call --output json) */
-  gint64 now_us;        /* tests: the time that every call believes; 0: the clock */
-  const char *boundary; /* tests: the word of log fences; NULL: random a call */
+  gboolean is_command_line; /* texts are for a person at a shell, not for a client's user */
+  gboolean assume_yes;      /* the person at the terminal said yes beforehand (call --yes) */
+  gboolean json_output;     /* answers are the records as JSON (call --output json) */
+  gint64 now_us;            /* tests: the time that every call believes; 0: the clock */
+  const char *boundary;     /* tests: the word of log fences; NULL: random a call */
 } DbrHostOptions;
 
 /* Takes @catalogue (transfer full). Errors: as dbr_gate_new(). */

@@ -157,7 +157,7 @@ call_tool (DbrOpenOptions *open, const char *tool, DbrJsonDoc *arguments)
 int
 dbr_cli_call (int argc, char **argv)
 {
-  g_auto (DbrOpenOptions) open = { 0 };
+  g_auto (DbrOpenOptions) open = { .is_command_line = TRUE };
   g_autofree GOptionEntry *entries = dbr_open_entries (&open, TRUE);
   g_autofree char *output = NULL;
   g_autofree char *json = NULL;

@@ -72,6 +72,7 @@ typedef struct
   char *scope;
   gboolean hide_gated;
   double timeout_s;
+  gboolean is_command_line; /* refusals say what to do at a shell */
   gboolean assume_yes;
   gboolean json_output;
 } DbrOpenOptions;

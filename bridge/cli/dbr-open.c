@@ -140,6 +140,7 @@ dbr_open (const DbrOpenOptions *options, GError **error)
   how.backend.timeout_ms = options->timeout_s > 0 ? (guint) MAX (options->timeout_s * 1000, 50) : 0;
   how.scope = options->scope;
   how.hide_gated = options->hide_gated;
+  how.is_command_line = options->is_command_line;
   how.assume_yes = options->assume_yes;
   how.json_output = options->json_output;
   return dbr_host_new (catalogue, &how, error);

@@ -253,7 +253,7 @@ describe (void)
 int
 dbr_cli_engine (int argc, char **argv)
 {
-  g_auto (DbrOpenOptions) open = { .assume_yes = TRUE };
+  g_auto (DbrOpenOptions) open = { .assume_yes = TRUE, .is_command_line = TRUE };
   g_autofree char *output = NULL;
   const GOptionEntry entries[]
       = { { "socket", 0, 0, G_OPTION_ARG_FILENAME, &open.socket,

@@ -20,6 +20,7 @@ dbr_cli_mcp (int argc, char **argv)
   g_autofree GOptionEntry *entries = dbr_open_entries (&open, FALSE);
   g_autoptr (GOptionContext) context = g_option_context_new (_ ("[BACKEND]"));
   g_autoptr (GError) error = NULL;
+  g_autofree char *gate_problem = NULL;
   DbrToolHost *host;
   int status;
 
@@ -52,6 +53,9 @@ dbr_cli_mcp (int argc, char **argv)
     }
   if (dbr_backend_problem (dbr_host_backend (host)))
     g_printerr ("drawbridge: %s\n", dbr_backend_problem (dbr_host_backend (host)));
+  gate_problem = dbr_gate_problem (dbr_host_gate (host));
+  if (gate_problem)
+    g_printerr ("drawbridge: %s\n", gate_problem);
   status = dbr_stdio_serve (host, NULL);
   dbr_host_free (host);
   return status;

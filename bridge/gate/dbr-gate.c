@@ -8,23 +8,47 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+/* A flag as it was found. */
+typedef struct
+{
+  const char *name; /* of its variable; nullable: the catalogue has none */
+  DbrGateState state;
+  const char *oddity; /* nullable: why the value is not understood; "%s" is the variable */
+} Flag;
+
 struct _DbrGate
 {
   const DbrCatalogue *catalogue;
   char **scope; /* NULL: every category */
   gboolean hide_gated;
+  gboolean is_command_line;
   char *origin;
-  DbrGateState writes;
-  DbrGateState deletes;
-  gboolean writes_odd;
-  gboolean deletes_odd;
+  Flag writes;
+  Flag deletes;
 };
+
+/* The value itself is never shown: it may be a secret that was put into the wrong variable. */
+static const char is_empty[] = N_ ("%s is set but empty");
+static const char is_unexpanded[]
+    = N_ ("%s holds an unexpanded reference to another variable, such as ${NAME}");
+static const char is_no_word[]
+    = N_ ("the value of %s is none of 1, true, yes, on, 0, false, no, off, ask");
+
+static const char *
+oddity_of (const char *value)
+{
+  while (g_ascii_isspace (*value))
+    value++;
+  if (*value == '\0')
+    return is_empty;
+  return *value == '$' ? is_unexpanded : is_no_word;
+}
 
 DbrGateState
 dbr_gate_parse_flag (const char *value, gboolean *out_odd)
 {
   static const char *const open_words[] = { "1", "true", "yes", "on", NULL };
-  static const char *const shut_words[] = { "", "0", "false", "no", "off", NULL };
+  static const char *const shut_words[] = { "0", "false", "no", "off", NULL };
   g_autofree char *word = NULL;
 
   *out_odd = FALSE;
@@ -69,10 +93,17 @@ check_scope (const DbrGate *self, GError **error)
   return TRUE;
 }
 
-static const char *
-variable (const DbrGateOptions *options, const char *name)
+static void
+read_flag (Flag *flag, const DbrGateOptions *options, const char *name)
 {
-  return options->environment ? g_environ_getenv (options->environment, name) : g_getenv (name);
+  const char *value = NULL;
+  gboolean is_odd;
+
+  flag->name = name;
+  if (name)
+    value = options->environment ? g_environ_getenv (options->environment, name) : g_getenv (name);
+  flag->state = dbr_gate_parse_flag (value, &is_odd);
+  flag->oddity = is_odd ? oddity_of (value) : NULL;
 }
 
 DbrGate *
@@ -83,6 +114,7 @@ dbr_gate_new (const DbrCatalogue *catalogue, const DbrGateOptions *options, GErr
 
   self->catalogue = catalogue;
   self->hide_gated = options->hide_gated;
+  self->is_command_line = options->is_command_line;
   self->origin = g_strdup (options->origin ? options->origin : "the backend");
   if (options->scope)
     {
@@ -92,11 +124,8 @@ dbr_gate_new (const DbrCatalogue *catalogue, const DbrGateOptions *options, GErr
       if (!check_scope (self, error))
         return NULL;
     }
-  if (backend->writes_env)
-    self->writes = dbr_gate_parse_flag (variable (options, backend->writes_env), &self->writes_odd);
-  if (backend->deletes_env)
-    self->deletes
-        = dbr_gate_parse_flag (variable (options, backend->deletes_env), &self->deletes_odd);
+  read_flag (&self->writes, options, backend->writes_env);
+  read_flag (&self->deletes, options, backend->deletes_env);
   return g_steal_pointer (&self);
 }
 
@@ -118,9 +147,9 @@ dbr_gate_state (const DbrGate *self, DbrAccess access)
     case DBR_ACCESS_READ:
       return DBR_GATE_OPEN;
     case DBR_ACCESS_WRITE:
-      return self->writes;
+      return self->writes.state;
     case DBR_ACCESS_DELETE:
-      return MIN (self->writes, self->deletes);
+      return MIN (self->writes.state, self->deletes.state);
     case DBR_ACCESS_DENIED:
     default:
       return DBR_GATE_SHUT;
@@ -144,24 +173,55 @@ dbr_gate_lists (const DbrGate *self, const DbrTool *tool)
 char *
 dbr_gate_remedy (const DbrGate *self, DbrAccess access)
 {
-  const DbrBackendDef *backend = self->catalogue->backend;
   g_autoptr (GString) text = g_string_new (NULL);
 
   if (access != DBR_ACCESS_WRITE && access != DBR_ACCESS_DELETE)
     return g_string_free (g_steal_pointer (&text), FALSE);
-  if (backend->writes_env == NULL || (access == DBR_ACCESS_DELETE && backend->deletes_env == NULL))
+  if (self->writes.name == NULL || (access == DBR_ACCESS_DELETE && self->deletes.name == NULL))
     return g_string_free (g_steal_pointer (&text), FALSE);
-  if (self->writes == DBR_GATE_SHUT)
-    g_string_append_printf (text, "%s=1", backend->writes_env);
-  if (access == DBR_ACCESS_DELETE && self->deletes == DBR_GATE_SHUT)
-    g_string_append_printf (text, "%s%s=1", text->len ? " and " : "", backend->deletes_env);
+  if (self->writes.state == DBR_GATE_SHUT)
+    g_string_append_printf (text, "%s=1", self->writes.name);
+  if (access == DBR_ACCESS_DELETE && self->deletes.state == DBR_GATE_SHUT)
+    g_string_append_printf (text, "%s%s=1", text->len ? " and " : "", self->deletes.name);
   return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static void
+append_oddity (GString *out, const Flag *flag, const char *says)
+{
+  g_autoptr (GString) text = g_string_new (says);
+
+  g_string_replace (text, "%s", flag->name, 1);
+  g_string_append_printf (out, "%s%s", out->len ? "; " : "", text->str);
+}
+
+/* What is odd about the flags that @access needs; "" when nothing is (transfer full). */
+static char *
+oddities (const DbrGate *self, DbrAccess access)
+{
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  if (self->writes.oddity && access != DBR_ACCESS_READ)
+    append_oddity (out, &self->writes, self->writes.oddity);
+  if (self->deletes.oddity && access == DBR_ACCESS_DELETE)
+    append_oddity (out, &self->deletes, self->deletes.oddity);
+  return g_string_free (g_steal_pointer (&out), FALSE);
+}
+
+char *
+dbr_gate_problem (const DbrGate *self)
+{
+  g_autofree char *odd = oddities (self, DBR_ACCESS_DELETE);
+
+  return *odd ? g_strdup_printf ("%s: it opens nothing", odd) : NULL;
 }
 
 char *
 dbr_gate_note (const DbrGate *self, const DbrTool *tool)
 {
   g_autofree char *remedy = NULL;
+  g_autofree char *odd = oddities (self, tool->access);
+  const char *but = *odd ? "; now " : "";
 
   if (tool->access == DBR_ACCESS_READ || dbr_gate_state (self, tool->access) != DBR_GATE_SHUT)
     return NULL;
@@ -169,13 +229,13 @@ dbr_gate_note (const DbrGate *self, const DbrTool *tool)
   if (tool->access_varies)
     {
       if (dbr_gate_state (self, DBR_ACCESS_WRITE) != DBR_GATE_SHUT)
-        return g_strdup_printf ("(Deletes are shut here: they need %s.)",
-                                *remedy ? remedy : "a gate that this catalogue has not");
-      return g_strdup_printf ("(Only reads are open here: writes and deletes need %s.)",
-                              *remedy ? remedy : "gates that this catalogue has not");
+        return g_strdup_printf ("(Deletes are shut here: they need %s%s%s.)",
+                                *remedy ? remedy : "a gate that this catalogue has not", but, odd);
+      return g_strdup_printf ("(Only reads are open here: writes and deletes need %s%s%s.)",
+                              *remedy ? remedy : "gates that this catalogue has not", but, odd);
     }
-  return g_strdup_printf ("(Shut here: needs %s.)",
-                          *remedy ? remedy : "a gate that this catalogue has not");
+  return g_strdup_printf ("(Shut here: needs %s%s%s.)",
+                          *remedy ? remedy : "a gate that this catalogue has not", but, odd);
 }
 
 static const char *
@@ -188,28 +248,28 @@ state_word (DbrGateState state)
 
 /* For people, so translated; what a model reads (dbr_gate_summary) is English. */
 static void
-report_gate (GString *out, const char *what, const char *variable, DbrGateState state, gboolean odd)
+report_gate (GString *out, const char *what, const Flag *flag, DbrGateState state)
 {
-  if (variable == NULL)
+  if (flag->name == NULL)
     g_string_append_printf (out, _ ("  %s: shut; this catalogue has no variable that opens it\n"),
                             what);
-  else if (odd)
-    g_string_append_printf (
-        out,
-        _ ("  %s: shut; the value of %s is none of 1, true, yes, on, 0, false, no, off, ask\n"),
-        what, variable);
+  else if (flag->oddity)
+    {
+      g_autoptr (GString) why = g_string_new (NULL);
+      append_oddity (why, flag, _ (flag->oddity));
+      g_string_append_printf (out, _ ("  %s: shut; %s\n"), what, why->str);
+    }
   else if (state == DBR_GATE_OPEN)
-    g_string_append_printf (out, _ ("  %s: open (%s)\n"), what, variable);
+    g_string_append_printf (out, _ ("  %s: open (%s)\n"), what, flag->name);
   else if (state == DBR_GATE_ASK)
-    g_string_append_printf (out, _ ("  %s: open after the user's yes (%s)\n"), what, variable);
+    g_string_append_printf (out, _ ("  %s: open after the user's yes (%s)\n"), what, flag->name);
   else
-    g_string_append_printf (out, _ ("  %s: shut (%s)\n"), what, variable);
+    g_string_append_printf (out, _ ("  %s: shut (%s)\n"), what, flag->name);
 }
 
 char *
 dbr_gate_report (const DbrGate *self)
 {
-  const DbrBackendDef *backend = self->catalogue->backend;
   g_autoptr (GString) out = g_string_new (NULL);
 
   if (self->scope)
@@ -220,9 +280,8 @@ dbr_gate_report (const DbrGate *self)
   else
     g_string_append (out, _ ("  scope: every category\n"));
   g_string_append (out, _ ("  reads: open\n"));
-  report_gate (out, _ ("writes"), backend->writes_env, self->writes, self->writes_odd);
-  report_gate (out, _ ("deletes"), backend->deletes_env, dbr_gate_state (self, DBR_ACCESS_DELETE),
-               self->deletes_odd);
+  report_gate (out, _ ("writes"), &self->writes, self->writes.state);
+  report_gate (out, _ ("deletes"), &self->deletes, dbr_gate_state (self, DBR_ACCESS_DELETE));
   return g_string_free (g_steal_pointer (&out), FALSE);
 }
 
@@ -237,16 +296,18 @@ summarize (GString *out, const char *what, const char *name, DbrGateState state)
 char *
 dbr_gate_summary (const DbrGate *self)
 {
-  const DbrBackendDef *backend = self->catalogue->backend;
+  g_autofree char *problem = dbr_gate_problem (self);
   g_autoptr (GString) out = g_string_new ("In this server: reads open");
 
-  summarize (out, "writes", backend->writes_env, self->writes);
-  summarize (out, "deletes", backend->deletes_env, dbr_gate_state (self, DBR_ACCESS_DELETE));
+  summarize (out, "writes", self->writes.name, self->writes.state);
+  summarize (out, "deletes", self->deletes.name, dbr_gate_state (self, DBR_ACCESS_DELETE));
   if (self->scope)
     {
       g_autofree char *scope = g_strjoinv (", ", self->scope);
       g_string_append_printf (out, "; only the categories %s", scope);
     }
+  if (problem)
+    g_string_append_printf (out, "; %s", problem);
   g_string_append_c (out, '.');
   return g_string_free (g_steal_pointer (&out), FALSE);
 }
@@ -296,10 +357,30 @@ categories (const DbrGate *self, gboolean only_granted)
   return list;
 }
 
+/* What whoever reads the refusal can do (transfer full). */
+static char *
+how_to_open (const DbrGate *self, const char *remedy)
+{
+  if (self->is_command_line)
+    {
+      g_auto (GStrv) words = g_strsplit (remedy, " and ", -1);
+      g_autofree char *front = g_strjoinv (" ", words);
+      return g_strdup_printf (
+          "To open it, run the same command again with %s in front of it (%s drawbridge ...).",
+          remedy, front);
+    }
+  return g_strdup_printf (
+      "The person who started this server can open it: set %s in the environment of this server's "
+      "entry in the client's MCP settings, then restart the server. "
+      "Calling again without that will be refused again.",
+      remedy);
+}
+
 static char *
 access_text (const DbrGate *self, const DbrTool *tool, DbrAccess access, const char *what)
 {
   g_autofree char *remedy = dbr_gate_remedy (self, access);
+  g_autofree char *odd = oddities (self, access);
   const char *verb = access == DBR_ACCESS_DELETE ? "deletes are" : "writes are";
 
   if (*remedy == '\0')
@@ -307,13 +388,11 @@ access_text (const DbrGate *self, const DbrTool *tool, DbrAccess access, const c
                             "catalogue has no gate that opens it.%s%s",
                             tool->name, dbr_access_name (access), self->origin,
                             what ? " Asked for: " : "", what ? what : "");
+  g_autofree char *how = how_to_open (self, remedy);
   return g_strdup_printf (
-      "Refused, nothing was sent: %s needs %s access to %s, and %s shut.\n"
-      "The person who started this server can open it: set %s in the environment of this server's "
-      "entry in the client's MCP settings, then restart the server. "
-      "Calling again without that will be refused again.%s%s",
-      tool->name, dbr_access_name (access), self->origin, verb, remedy, what ? "\nAsked for: " : "",
-      what ? what : "");
+      "Refused, nothing was sent: %s needs %s access to %s, and %s shut%s%s.\n%s%s%s", tool->name,
+      dbr_access_name (access), self->origin, verb, *odd ? ": " : "", odd, how,
+      what ? "\nAsked for: " : "", what ? what : "");
 }
 
 static char *
@@ -329,6 +408,10 @@ refusal_text (const DbrGate *self,
   switch (refusal)
     {
     case DBR_REFUSED_SCOPE:
+      if (self->is_command_line)
+        return g_strdup_printf ("Refused, nothing was sent: %s belongs to the category \"%s\", "
+                                "which --scope leaves out. Add it there, or leave --scope away.",
+                                tool->name, tool->category);
       return g_strdup_printf (
           "Refused, nothing was sent: %s belongs to the category \"%s\", which this server was not "
           "started with (--scope). "
@@ -339,6 +422,11 @@ refusal_text (const DbrGate *self,
                               "the gates. No flag opens it.",
                               asked);
     case DBR_REFUSED_UNASKABLE:
+      if (self->is_command_line)
+        return g_strdup_printf (
+            "Refused, nothing was sent: %s needs a yes to this very request, "
+            "and there is no terminal to ask on. Say yes beforehand with --yes.",
+            asked);
       return g_strdup_printf ("Refused, nothing was sent: %s needs the user's yes to this very "
                               "request, and this client cannot ask (it has no elicitation). "
                               "The person who started this server can set the gate's variable to 1 "

@@ -20,8 +20,8 @@ typedef enum
   DBR_GATE_OPEN,
 } DbrGateState;
 
-/* Reads a flag's value: 1 true yes on, 0 false no off (any case, trimmed), ask. NULL and "" are
- * shut. Anything else is shut too and *out_odd is set: a typo must not open a gate. */
+/* Reads a flag's value: 1 true yes on, 0 false no off (any case, trimmed), ask. NULL is shut.
+ * Anything else, "" too, is shut and *out_odd is set: a typo must not open a gate, nor go unsaid. */
 DbrGateState
 dbr_gate_parse_flag (const char *value, gboolean *out_odd);
 
@@ -31,6 +31,8 @@ typedef struct
   gboolean hide_gated; /* leave shut tools out of the list */
   const char *origin;  /* for texts */
   char **environment;  /* nullable: the process's own */
+  gboolean
+      is_command_line; /* refusals tell a person at a shell what to do, not a client's settings */
 } DbrGateOptions;
 
 typedef struct _DbrGate DbrGate;
@@ -58,7 +60,11 @@ dbr_gate_note (const DbrGate *self, const DbrTool *tool);
  * opens it (transfer full). */
 char *
 dbr_gate_remedy (const DbrGate *self, DbrAccess access);
-/* The same in one sentence, for the handshake's instructions (transfer full). */
+/* What is odd about a flag's value, in one sentence without full stop ("X is set but empty: it opens
+ * nothing"); NULL when both are understood (transfer full). Texts of refusals say it too. */
+char *
+dbr_gate_problem (const DbrGate *self);
+/* What every layer does, in one sentence, for the handshake's instructions (transfer full). */
 char *
 dbr_gate_summary (const DbrGate *self);
 /* One line a layer, as `drawbridge tools` and the log at start show it (transfer full). */

@@ -74,9 +74,43 @@ def spellings():
             status, out, err = shell("call", "set_dag_paused", "dag_id=d", "paused=true", address=fake.url, env={WRITES: value})
             want((status == 0) == (value in OPEN), repr(value), status, out, err)
             want(len(changes(fake)) == int(value in OPEN), repr(value), changes(fake))
-        for value in ("maybe", "2"):
-            _, out, err = shell("tools", "--backend", "airflow", env={WRITES: value})
-            has(out + err, f"the value of {WRITES} is none of")
+
+
+def unclear_flags():
+    """A flag whose value isn't understood is named, with the reason, by the start, the handshake, the list and every refusal"""
+    none_of = "the value of {} is none of 1, true, yes, on, 0, false, no, off, ask"
+    empty, unexpanded = "{} is set but empty", "{} holds an unexpanded reference to another variable, such as ${{NAME}}"
+    for value, says in (("ture", none_of), ("2", none_of), ("", empty), (" ", empty), ("${X}", unexpanded), ("$X", unexpanded)):
+        says = says.format(WRITES)
+        _, out, err = shell("tools", "--backend", "airflow", env={WRITES: value})
+        has(out + err, f"writes: shut; {says}\n")
+        with Fake() as fake:
+            status, _, err = shell("call", "set_dag_paused", "dag_id=d", "paused=true", address=fake.url, env={WRITES: value})
+            want(status == 1 and not fake.all_requests(), status, err)
+            has(err, f"writes are shut: {says}.\nTo open it, run the same command again with {WRITES}=1 in front of it ({WRITES}=1 drawbridge ...).")
+            lacks(err, "MCP settings")
+        with Bridge(None, env={WRITES: value}) as bridge:
+            has(bridge.greeting["instructions"], f"; {says}: it opens nothing.")
+            has(bridge.bad("set_dag_paused", {"dag_id": "d", "paused": True}), f"writes are shut: {says}.\n", "the client's MCP settings")
+            tools = {tool["name"]: tool for tool in bridge.ask("tools/list")["tools"]}
+            has(tools["set_dag_paused"]["description"], f"(Shut here: needs {WRITES}=1; now {says}.)")
+        has(bridge.err.decode(), f"drawbridge: {says}: it opens nothing\n")
+    with Bridge(None, env={WRITES: "1", DELETES: "ture"}) as bridge:
+        has(bridge.bad(ANY, {"method": "DELETE", "path": "/api/v2/dags/d"}), "deletes are shut: " + none_of.format(DELETES))
+    for value in ("0", "off", "ask", "1"):
+        with Bridge(None, env={WRITES: value}) as bridge:
+            lacks(bridge.greeting["instructions"], "it opens nothing")
+        lacks(bridge.err.decode(), WRITES)
+
+
+def at_a_shell():
+    """At a shell a refusal says what to do at a shell"""
+    with Fake() as fake:
+        _, _, err = shell("call", "--scope", "server", "set_dag_paused", "dag_id=d", "paused=true", address=fake.url, env={WRITES: "1"})
+        has(err, 'belongs to the category "dags", which --scope leaves out. Add it there, or leave --scope away.')
+        _, _, err = shell("call", ANY, "method=DELETE", "path=/api/v2/dags/d", address=fake.url)
+        has(err, f"run the same command again with {WRITES}=1 and {DELETES}=1 in front of it ({WRITES}=1 {DELETES}=1 drawbridge ...).")
+        want(not fake.all_requests(), fake.all_requests())
 
 
 def every_start():
@@ -301,6 +335,6 @@ def on_a_terminal():
 
 if __name__ == "__main__":
     main([
-        every_tool, spellings, every_start, no_flag_opens, posts_that_read, bulk_deletes, refusal, hidden, scopes, asks_inline, cannot_ask,
+        every_tool, spellings, unclear_flags, at_a_shell, every_start, no_flag_opens, posts_that_read, bulk_deletes, refusal, hidden, scopes, asks_inline, cannot_ask,
         deletes_always_ask, asks_by_return, forged_states, says_no, on_a_terminal,
     ])

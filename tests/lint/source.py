@@ -3,14 +3,16 @@
 """Rules of the sources that need no tool: licence lines, who includes whom, what is never called, error domains."""
 
 import collections
+import os
 import pathlib
 import re
+import subprocess
 import sys
 import warnings
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from dbr_lint import TOP, Tap, code, files, line_of, text  # noqa: E402
+from dbr_lint import BUILD, TOP, Tap, code, files, line_of, text  # noqa: E402
 
 FILES = files()
 C_FILES = [name for name in FILES if name.endswith((".c", ".h"))]
@@ -281,6 +283,21 @@ def sizes():
     return ()
 
 
+def ignored():
+    """Made in place, nothing that a build makes would show in git status."""
+    if not (TOP / ".git").exists() or BUILD == TOP:
+        return
+    made = []
+    for where, folders, names in os.walk(BUILD):
+        inside = pathlib.Path(where).relative_to(BUILD)
+        folders[:] = [] if str(inside).startswith(("check", "demo")) else folders
+        made += [str(inside / name) for name in names if str(inside / name) not in FILES]
+    listed = subprocess.run(["git", "-c", "safe.directory=*", "-C", str(TOP), "check-ignore", "--no-index", "-z", "--stdin"],
+                            input="\0".join(made), capture_output=True, text=True, check=False)
+    for name in sorted(set(made) - set(listed.stdout.split("\0"))):
+        yield f".gitignore: lacks {name}, which a build makes"
+
+
 def main():
     tap = Tap()
     tap.point("every source names its licence", licence())
@@ -298,6 +315,7 @@ def main():
     tap.point("no tabs, no blanks at the end of a line, a newline at the end of a file", white_space())
     tap.point("no registry's host and no path of one machine", machine())
     tap.point("Python compiles", python())
+    tap.point("git ignores what a build makes", ignored())
     tap.point("sizes of files and functions (a report)", sizes())
     tap.done()
 

@@ -40,7 +40,6 @@ dbr_backend_def_free (DbrBackendDef *self)
   g_free (self->url);
   g_free (self->url_env);
   g_free (self->socket_env);
-  g_free (self->socket);
   g_free (self->unreachable);
   g_free (self->prefix);
   sign_in_free (self->sign_in);
@@ -240,24 +239,16 @@ read_error (DbrLoader *loader, const xmlNode *node, DbrBackendDef *self)
     check_common_advice (loader, node, g_ptr_array_index (self->error_advice, i));
 }
 
-/* Below the user's runtime folder: a plain relative path. */
+/* The place of a program of ours, found by whoever opens the backend. */
 static void
 read_socket (DbrLoader *loader, const xmlNode *node, DbrBackendDef *self)
 {
-  self->socket = dbr_xml_attribute (node, "socket");
-  if (!self->socket)
-    return;
-  g_autofree char *absolute = g_strconcat ("/", self->socket, NULL);
-  if (!loader->options->is_shipped)
+  static const char *const places[] = { "engine", NULL };
+  self->has_engine_socket = dbr_loader_choice (loader, node, "socket", places, FALSE) == 0;
+  if (self->has_engine_socket && !loader->options->is_shipped)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
-                        _ ("socket=\"%s\" of <backend>: only catalogues that come with the "
-                           "program have a socket of their own; name a variable by socket-env"),
-                        self->socket);
-  else if (!is_plain_path (absolute) || g_str_has_suffix (absolute, "/"))
-    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
-                        _ ("socket=\"%s\" of <backend> isn't a plain path below the runtime "
-                           "folder; write it like \"drawbridge/engine.sock\""),
-                        self->socket);
+                        _ ("socket=\"engine\" of <backend> is for catalogues that come with the "
+                           "program; name a variable by socket-env"));
 }
 
 static void
@@ -331,7 +322,7 @@ read_address (DbrLoader *loader, const xmlNode *node, DbrBackendDef *self)
                            "http:// or https://, a host and nothing secret"),
                         self->url);
   read_socket (loader, node, self);
-  if (!self->url && !self->url_env && !self->socket_env && !self->socket)
+  if (!self->url && !self->url_env && !self->socket_env && !self->has_engine_socket)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
                         _ ("<backend> names none of url, url-env and socket-env; add the address "
                            "of the server or the variable that holds it"));

@@ -147,8 +147,7 @@ typedef struct
   char *server_name;
   char *url, *url_env, *socket_env; /* nullable but url or socket */
   char *unreachable;                /* nullable: what to do when no connection can be made */
-  char *
-      socket; /* nullable: a unix socket below the user's runtime folder, when no variable says where */
+  gboolean has_engine_socket; /* when no variable says where: the place of the user's own engine */
   char *prefix;
   DbrSignInDef *sign_in;          /* nullable */
   char *ca_file_env;              /* nullable */

@@ -47,16 +47,6 @@ dbr_install_catalogues (void);
 char *
 dbr_install_engine (void);
 
-/* ---- dbr-folders.c: where this user's running and kept things are. The home folder comes from the password
- * database: $HOME is wrong as often as it is missing in what harnesses start. */
-/* $XDG_RUNTIME_DIR/@relative; unset: below /run/user/UID if that is ours, else below ~/.local/state. Only
- * absolute values of variables count (transfer full). */
-char *
-dbr_folders_socket (const char *relative);
-/* $XDG_STATE_HOME/drawbridge/@name; unset: ~/.local/state/drawbridge/@name (transfer full). */
-char *
-dbr_folders_state (const char *name);
-
 /* ---- dbr-open.c */
 #define DBR_ENGINE "engine" /* the backend that is meant when none is named */
 typedef struct

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "cli/dbr-cli.h"
+#include "dbr-place.h"
 
 #include <glib/gi18n.h>
 #include <string.h>
@@ -130,8 +131,8 @@ dbr_open (const DbrOpenOptions *options, GError **error)
     return NULL;
   if (options->socket)
     socket = g_canonicalize_filename (options->socket, NULL);
-  if (catalogue->backend->socket)
-    default_socket = dbr_folders_socket (catalogue->backend->socket);
+  if (catalogue->backend->has_engine_socket)
+    default_socket = dbr_place_socket ();
   how.backend.unix_socket = socket;
   how.backend.default_socket = default_socket;
   how.backend.environment = options->environment;

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "cli/dbr-cli.h"
+#include "dbr-place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -111,7 +112,8 @@ make_environment (GError **error)
 
   if (g_environ_getenv (environment, "BRIGADA_TOKEN") == NULL)
     {
-      g_autofree char *file = dbr_folders_state ("admin.token");
+      g_autofree char *state = dbr_place_state ();
+      g_autofree char *file = dbr_place_admin_token (state);
       g_autofree char *token = read_token_file (file, error);
       if (token == NULL)
         return NULL;

@@ -54,7 +54,7 @@ NEVER = [
     ("printing in mcp", r"\b(?:printf|puts|putchar|g_print)\s*\(|\bstdout\b",
      tuple(name for name in PROGRAM if name != "bridge/cli/mcp.c"), "standard output belongs to the protocol"),
     ("reading the environment elsewhere", r"\b(?:g_)?(?:get|set|put|unset)env\s*\(",
-     ("bridge/call/dbr-backend.c", "bridge/gate/dbr-gate.c", "bridge/cli/dbr-folders.c"), "the environment is read in one place"),
+     ("bridge/call/dbr-backend.c", "bridge/gate/dbr-gate.c", "common/dbr-place.c"), "the environment is read in one place"),
     ("curl outside engine-client", r"\bcurl_\w+\s*\(", ("engine-client/",), "HTTP belongs to engine-client"),
     # jansson loses digits and refuses NUL: what comes in is read by dbr-json-doc. The two named put JSON that
     # dbr-json-doc has read already into what goes out.

@@ -30,7 +30,8 @@ check_tool (const DbrTool *tool)
       if (request->access == DBR_ACCESS_READ)
         continue;
       /* Several writes: each for another parameter of one_of. */
-      g_assert (!writes || (writes->with && request->with && strcmp (writes->with, request->with) != 0));
+      g_assert (!writes
+                || (writes->with && request->with && strcmp (writes->with, request->with) != 0));
       g_assert (!request->for_each && request->pages == 1 && !request->tail);
       writes = request;
     }

@@ -45,9 +45,8 @@ class Answer:
 
 
 class Engine:
-    def __init__(self, *options, folder=None):
-        self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="dbr-engine-"))
-        self.owns_folder = folder is None
+    def __init__(self, *options, base=None):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dbr-engine-", dir=base))
         self.socket = str(self.folder / "run" / "engine.sock")
         self.state = str(self.folder / "state" / "engine.db")
         self.options = options
@@ -74,8 +73,7 @@ class Engine:
 
     def close(self):
         status = self.stop()
-        if self.owns_folder:
-            shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder)
         return status
 
     def admin(self):

@@ -118,8 +118,9 @@ typedef struct
   gboolean matched; /* by itself, not as context */
 } EngRecord;
 
-/* Whether a record is wanted. @text is one JSON value (of a cut record: its head). Not NUL-terminated. */
-typedef gboolean (*EngRecordMatch) (const char *text, gsize len, gpointer user_data);
+/* Whether a record is wanted. Whole: @head is one JSON value and @tail NULL. Cut: its beginning and its end. */
+typedef gboolean (*EngRecordMatch) (
+    const char *head, gsize head_len, const char *tail, gsize tail_len, gpointer user_data);
 
 /* How to read a tail: only a 2xx answer that isn't text/html is one, any other is read as a body. The stream may have
  * any length; memory stays within these bounds. */

@@ -139,7 +139,8 @@ on_record (const DbrJsonRecord *cut, gpointer user_data)
   EngTailReader *self = user_data;
   const EngTail *tail = self->tail;
   gboolean matched
-      = tail->match == NULL || tail->match (cut->head, cut->head_len, tail->match_data);
+      = tail->match == NULL
+        || tail->match (cut->head, cut->head_len, cut->tail, cut->tail_len, tail->match_data);
   EngRecord *record;
 
   if (!matched && self->after_left == 0 && self->context == 0)

@@ -100,6 +100,29 @@ value_holds (DbrJson value, const char *needle, GString *scratch)
 }
 
 gboolean
+dbr_log_style_is_mark (const DbrLogStyle *self, DbrJson record)
+{
+  g_autoptr (GString) scratch = NULL;
+  DbrJson text;
+  const char *bytes;
+  gsize len = 0;
+
+  if (dbr_json_type (record) != DBR_JSON_OBJECT)
+    return FALSE;
+  text = member (self->text, record);
+  bytes = dbr_json_raw (text, &len);
+  /* Every line of a log comes here: decode only what may be one. */
+  if (!bytes || len < 11 || bytes[0] != '"' || bytes[1] != ':' || bytes[2] != ':')
+    return FALSE;
+  if (node_rank (member (self->level, record)) > RANK_INFO)
+    return FALSE;
+  scratch = g_string_new (NULL);
+  bytes = dbr_json_string (text, scratch, &len);
+  return (len >= 9 && memcmp (bytes, "::group::", 9) == 0)
+         || (len >= 12 && memcmp (bytes, "::endgroup::", 12) == 0);
+}
+
+gboolean
 dbr_log_style_contains (const DbrLogStyle *self, DbrJson record, const char *needle)
 {
   g_autoptr (GString) scratch = g_string_new (NULL);
@@ -271,18 +294,6 @@ append_error (LogText *self, DbrJson record, gboolean has_words, GError **error)
   return is_good;
 }
 
-/* Marks by which a viewer folds lines: they say nothing themselves. */
-static gboolean
-is_group_mark (LogText *self, DbrJson text, DbrJson level)
-{
-  gsize len = 0;
-  const char *bytes = dbr_json_string (text, self->scratch, &len);
-  if (!bytes || len < 9 || node_rank (level) > RANK_INFO)
-    return FALSE;
-  return memcmp (bytes, "::group::", 9) == 0
-         || (len >= 12 && memcmp (bytes, "::endgroup::", 12) == 0);
-}
-
 static void
 append_value (LogText *self, DbrJson value)
 {
@@ -315,7 +326,7 @@ append_record (
     }
   DbrJson text = member (self->style->text, record);
   DbrJson level = member (self->style->level, record);
-  if (is_group_mark (self, text, level))
+  if (dbr_log_style_is_mark (self->style, record))
     {
       *out_is_shown = FALSE;
       return TRUE;

@@ -14,7 +14,7 @@ static const struct
   const char *attributes, *children;
 } kinds[] = {
 #define CONTENT "line section each table log verbatim json call when otherwise"
-  { "line", ELEMENT_LINE, "when indent", "" },
+  { "line", ELEMENT_LINE, "when indent fails", "" },
   { "section", ELEMENT_SECTION, "when title indent", CONTENT },
   { "each", ELEMENT_EACH, "when in sort group last limit as indent", CONTENT " more" },
   { "table", ELEMENT_TABLE, "when in sort limit indent", "column more" },
@@ -313,7 +313,8 @@ read_body (const xmlNode *node, guint depth, Element *self, GError **error)
   switch (self->kind)
     {
     case ELEMENT_LINE:
-      return read_content (node, &self->text, error);
+      return read_content (node, &self->text, error)
+             && dbr_xml_yes_no (node, "fails", &self->fails, error);
     case ELEMENT_SECTION:
       if (!read_template (node, "title", &self->text, error))
         return FALSE;

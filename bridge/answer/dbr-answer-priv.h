@@ -57,6 +57,7 @@ typedef struct
   gboolean descending;
   DbrTemplate *group;   /* nullable */
   DbrTemplate *limit;   /* nullable */
+  gboolean fails;       /* line: what it says is a failure */
   guint last;           /* each: only so many items from the end; 0: all */
   char *as;             /* nullable */
   char *tool;           /* call */

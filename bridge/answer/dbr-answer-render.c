@@ -310,6 +310,8 @@ render_line (Render *self, const Element *element, guint indent, GError **error)
   g_string_append_c (self->out, '\n');
   if (self->out->len > (self->is_full ? self->hard_end : self->soft_end))
     line_too_long (self, from);
+  if (element->fails && self->env->out_fails)
+    *self->env->out_fails = TRUE;
   return TRUE;
 }
 

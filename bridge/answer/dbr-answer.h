@@ -28,6 +28,9 @@ int
 dbr_log_style_rank (const DbrLogStyle *self, DbrJson record);
 int
 dbr_log_rank (const char *level); /* of a word; -1 if unknown */
+/* Whether the record is only a mark by which a viewer folds lines (::group::, ::endgroup::); never an answer's line. */
+gboolean
+dbr_log_style_is_mark (const DbrLogStyle *self, DbrJson record);
 /* Whether the record's text (or its structured error) holds @needle, ASCII case ignored. */
 gboolean
 dbr_log_style_contains (const DbrLogStyle *self, DbrJson record, const char *needle);
@@ -65,8 +68,10 @@ typedef struct
   /* A note for <call> of a tool whose gate is shut, e.g. "shut: AIRFLOW_MCP_ALLOW_WRITES"; NULL when open. (transfer none) */
   const char *(*shut) (const char *tool, gpointer user_data);
   gpointer shut_data;
-  json_t *
-      records; /* nullable array: gets what every outermost each, table, log and json chose, for --output json */
+  /* Nullable array: gets what every outermost each, table, log and json chose, for --output json. */
+  json_t *records;
+  /* Nullable: set when a line with fails="yes" was printed. */
+  gboolean *out_fails;
 } DbrAnswerEnv;
 
 /* Appends the answer. Errors: DBR_TEMPLATE_ERROR_BUDGET only (what was rendered until then stays). */

@@ -10,97 +10,6 @@
 static const DbrJsonLimits body_limits = { 0, 0, DBR_JSON_LAX_UTF8 };
 static const DbrJsonLimits problem_limits = { 64, 100000, DBR_JSON_LAX_UTF8 };
 
-/* ---- tails */
-
-/* What can be read of a record that was cut: its beginning, closed as JSON. */
-static DbrJsonDoc *
-salvage (const EngRecord *record)
-{
-  static const char *const endings[] = { "...\"}", "}", "...\"", "...\"}]}", NULL };
-  gsize len = record->head_len;
-
-  /* An escape or a character may be cut in two: step back over at most one of them. */
-  for (guint back = 0; back < 12 && len > back; back++)
-    for (guint i = 0; endings[i]; i++)
-      {
-        g_autoptr (GString) text = g_string_new_len (record->text, (gssize) (len - back));
-        DbrJsonDoc *doc;
-        g_string_append (text, endings[i]);
-        doc = dbr_json_doc_new_from_data (text->str, (gssize) text->len, &body_limits, NULL);
-        if (doc)
-          return doc;
-      }
-  return NULL;
-}
-
-static void
-add_cut_record (DbrJsonBuilder *builder, const EngRecord *record)
-{
-  g_autoptr (DbrJsonDoc) doc = salvage (record);
-  DbrJson root = doc ? dbr_json_doc_root (doc) : DBR_JSON_NONE;
-
-  dbr_json_builder_begin_object (builder);
-  dbr_json_builder_key (builder, "cut");
-  dbr_json_builder_int64 (builder, (gint64) record->true_len);
-  for (DbrJson value = dbr_json_first (root);
-       dbr_json_exists (value) && dbr_json_type (root) == DBR_JSON_OBJECT;
-       value = dbr_json_next (value))
-    {
-      g_autofree char *key = dbr_json_dup_string (dbr_json_key (value));
-      g_autoptr (GString) valid = g_string_new (NULL);
-      dbr_text_append_valid (valid, key ? key : "", -1);
-      if (strcmp (valid->str, "cut") == 0)
-        continue;
-      dbr_json_builder_key (builder, valid->str);
-      dbr_json_builder_link (builder, value);
-    }
-  dbr_json_builder_end_object (builder);
-}
-
-static void
-add_record (DbrJsonBuilder *builder, const EngRecord *record)
-{
-  g_autoptr (DbrJsonDoc) doc = NULL;
-
-  if (record->head_len < record->len || record->true_len > record->len)
-    {
-      add_cut_record (builder, record);
-      return;
-    }
-  doc = dbr_json_doc_new_from_data (record->text, (gssize) record->len, &body_limits, NULL);
-  if (doc)
-    dbr_json_builder_link (builder, dbr_json_doc_root (doc));
-  else
-    {
-      g_autoptr (GString) valid = g_string_new (NULL);
-      dbr_text_append_valid (valid, record->text, (gssize) record->len);
-      dbr_json_builder_string (builder, valid->str, (gssize) valid->len);
-    }
-}
-
-static DbrJsonDoc *
-tail_body (const EngResponse *response)
-{
-  g_autoptr (DbrJsonBuilder) builder = dbr_json_builder_new ();
-
-  dbr_json_builder_begin_object (builder);
-  dbr_json_builder_key (builder, "records");
-  dbr_json_builder_begin_array (builder);
-  for (guint i = 0; response->records && i < response->records->len; i++)
-    add_record (builder, g_ptr_array_index (response->records, i));
-  dbr_json_builder_end_array (builder);
-  dbr_json_builder_key (builder, "seen");
-  dbr_json_builder_int64 (builder, (gint64) response->records_seen);
-  dbr_json_builder_key (builder, "matched");
-  dbr_json_builder_int64 (builder, (gint64) response->records_matched);
-  dbr_json_builder_key (builder, "bytes");
-  dbr_json_builder_int64 (builder, (gint64) response->bytes_seen);
-  dbr_json_builder_key (builder, "complete");
-  dbr_json_builder_boolean (builder, response->tail_complete);
-  dbr_json_builder_end_object (builder);
-  return dbr_json_builder_end (builder);
-}
-
 /* ---- parts */
 
 /* The rows of a list, and the total that the backend names. A read without the list at all comes
@@ -145,7 +54,7 @@ dbr_call_collect_part (DbrPart *part, EngResponse *response)
     }
   if (step->def->tail && response->records)
     {
-      part->body = tail_body (response);
+      part->body = dbr_call_tail_body (response);
       return;
     }
   if (response->body)
@@ -292,6 +201,11 @@ add_http (DbrJsonBuilder *builder, const DbrStep *step)
     {
       dbr_json_builder_key (builder, "problem");
       dbr_json_builder_link (builder, dbr_json_doc_root (first->problem));
+    }
+  if (step->left)
+    {
+      dbr_json_builder_key (builder, "left");
+      dbr_json_builder_link (builder, dbr_json_doc_root (step->left));
     }
   if (step->def->rows && step->body)
     {

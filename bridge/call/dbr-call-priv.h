@@ -15,6 +15,7 @@
 
 G_BEGIN_DECLS
 
+#define DBR_CALL_MAX_LEFT 1000u    /* items that a for-each tells it left */
 #define DBR_CALL_MAX_TRANSFERS 20u /* of one request: pages, or items of a for-each */
 
 typedef struct _DbrCall DbrCall;
@@ -63,6 +64,7 @@ struct _DbrStep
   guint rows;
   guint pages_planned;
   DbrJsonDoc *body; /* what $.<id> is; nullable */
+  DbrJsonDoc *left; /* for-each: an array of the items not asked for; nullable */
   char *error;      /* nullable: one line */
   guint status;
   gboolean was_sent;
@@ -156,6 +158,19 @@ void
 dbr_part_free (DbrPart *part);
 guint
 dbr_call_remaining_ms (const DbrCall *self);
+
+DbrPart *
+dbr_call_add_part (DbrStep *step, DbrJson item);
+
+/* dbr-call-items.c */
+gboolean
+dbr_call_choose_items (DbrStep *step, GError **error); /* adds a part an item */
+
+/* dbr-call-tail.c */
+void
+dbr_call_prepare_tail (DbrPart *part, const DbrTailSpec *spec); /* fills part->tail */
+DbrJsonDoc *
+dbr_call_tail_body (const EngResponse *response); /* {records, seen, matched, bytes, complete} */
 
 /* dbr-call-collect.c */
 void

@@ -432,72 +432,6 @@ dbr_call_build (DbrPart *part, DbrWireRequest *out, GError **error)
   return DBR_BUILD_OK;
 }
 
-/* ---- tails */
-
-static guint
-expand_uint (const DbrTemplate *template, const DbrJsonPathEnv *env, guint otherwise)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-  gboolean present;
-
-  if (template == NULL || !dbr_template_expand (template, env, text, &present, NULL) || !present
-      || text->len == 0)
-    return otherwise;
-  return (guint) g_ascii_strtoull (text->str, NULL, 10);
-}
-
-static char *
-expand_text (const DbrTemplate *template, const DbrJsonPathEnv *env)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-  gboolean present;
-
-  if (template == NULL || !dbr_template_expand (template, env, text, &present, NULL) || !present
-      || text->len == 0)
-    return NULL;
-  return g_string_free (g_steal_pointer (&text), FALSE);
-}
-
-/* Called for each record of a log that may have a billion bytes: parse, look, forget. */
-static gboolean
-matches (const char *text, gsize len, gpointer user_data)
-{
-  DbrPart *part = user_data;
-  const DbrLogStyle *style = part->step->call->catalogue->backend->log_style;
-  DbrJsonLimits limits = { 0, 0, DBR_JSON_LAX_UTF8 };
-  g_autoptr (DbrJsonDoc) doc = dbr_json_doc_new_from_data (text, (gssize) len, &limits, NULL);
-
-  if (doc == NULL) /* cut: what is there decides by its bytes */
-    return part->contains == NULL || g_strstr_len (text, (gssize) len, part->contains) != NULL;
-  if (part->min_rank && style
-      && dbr_log_style_rank (style, dbr_json_doc_root (doc)) < (int) part->min_rank)
-    return FALSE;
-  return part->contains == NULL || style == NULL
-         || dbr_log_style_contains (style, dbr_json_doc_root (doc), part->contains);
-}
-
-static void
-prepare_tail (DbrPart *part, const DbrTailSpec *spec)
-{
-  DbrJsonPathEnv env;
-  g_autofree char *level = NULL;
-  int rank;
-
-  dbr_call_env (part->step->call, part->item, &env);
-  level = expand_text (spec->level, &env);
-  rank = level ? dbr_log_rank (level) : -1;
-  part->min_rank = rank > 0 ? (guint) rank : 0;
-  part->contains = expand_text (spec->contains, &env);
-  part->tail.array_member = spec->records_member;
-  part->tail.keep_records = CLAMP (expand_uint (spec->lines, &env, 200), 1, 2000);
-  part->tail.context = MIN (expand_uint (spec->context, &env, 0), 20);
-  if (part->min_rank || part->contains)
-    {
-      part->tail.match = matches;
-      part->tail.match_data = part;
-    }
-}
-
 /* ---- sending */
 
 static void
@@ -599,7 +533,7 @@ dbr_call_send (DbrPart *part, const DbrWireRequest *wire, GError **error)
   request.consent = self->has_consent;
   if (step->def->tail)
     {
-      prepare_tail (part, step->def->tail);
+      dbr_call_prepare_tail (part, step->def->tail);
       request.tail = &part->tail;
     }
   if (wire->access != DBR_ACCESS_READ)

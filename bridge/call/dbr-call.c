@@ -20,6 +20,7 @@ dbr_call_free (DbrCall *self)
       DbrStep *step = &self->steps[i];
       g_clear_pointer (&step->parts, g_ptr_array_unref); /* aborts what is under way */
       g_clear_pointer (&step->body, dbr_json_doc_unref);
+      g_clear_pointer (&step->left, dbr_json_doc_unref);
       g_free (step->error);
     }
   g_free (self->steps);
@@ -146,6 +147,43 @@ append_write_notes (DbrCall *self, GString *out)
     g_string_append_printf (out, "(sent to %s)\n", dbr_backend_origin (self->backend));
 }
 
+/* Nothing to print: either the backend said nothing, or the answer looks for members that are not there. */
+static void
+describe_silence (DbrCall *self, GString *out)
+{
+  gboolean is_silent = TRUE;
+
+  for (guint i = 0; i < self->n_steps; i++)
+    {
+      const DbrStep *step = &self->steps[i];
+      DbrJson root = step->body ? dbr_json_doc_root (step->body) : DBR_JSON_NONE;
+
+      if (step->body == NULL)
+        continue;
+      g_string_append_printf (
+          out, "%s$.%s ",
+          is_silent ? "The backend answered, but nothing of it is what this tool prints: " : "; ",
+          step->def->id);
+      is_silent = FALSE;
+      if (dbr_json_type (root) == DBR_JSON_OBJECT)
+        {
+          g_string_append (out, "has the members ");
+          for (DbrJson value = dbr_json_first (root); dbr_json_exists (value) && out->len < 600;
+               value = dbr_json_next (value))
+            {
+              g_autofree char *key = dbr_json_dup_string (dbr_json_key (value));
+              dbr_text_append_safe (out, key, -1, DBR_TEXT_ONE_LINE);
+              g_string_append (out, dbr_json_exists (dbr_json_next (value)) ? ", " : "");
+            }
+        }
+      else
+        g_string_append_printf (
+            out, "is %s", dbr_json_type (root) == DBR_JSON_ARRAY ? "an array" : "a single value");
+    }
+  if (is_silent)
+    g_string_append (out, "Done; the backend answered without a body.");
+}
+
 static void
 make_boundary (char boundary[9])
 {
@@ -160,6 +198,7 @@ render (DbrCall *self)
   g_autoptr (GError) error = NULL;
   json_t *records = self->json_output ? json_array () : NULL;
   char boundary[9];
+  gboolean fails = FALSE;
   DbrAnswerEnv env = { 0 };
 
   make_boundary (boundary);
@@ -172,6 +211,7 @@ render (DbrCall *self)
   env.shut = shut_note;
   env.shut_data = self;
   env.records = records;
+  env.out_fails = &fails;
   if (!dbr_answer_render (self->tool->answer, &env, out, &error))
     g_string_append_printf (out, "\n(The answer is cut here: %s.)\n", error->message);
   if (records)
@@ -191,7 +231,9 @@ render (DbrCall *self)
   while (out->len && out->str[out->len - 1] == '\n')
     g_string_truncate (out, out->len - 1);
   if (out->len == 0)
-    g_string_append (out, "Done; the backend's answer was empty.");
+    describe_silence (self, out);
+  /* What was done is done: nothing that the answer says afterwards makes a failure of it. */
+  result->is_error = fails && !self->write_was_acknowledged;
   result->text_len = out->len;
   result->text = g_string_free (g_steal_pointer (&out), FALSE);
   dbr_call_finish (self, result);
@@ -235,8 +277,8 @@ is_ready (const DbrCall *self, const DbrStep *step)
   return !must_wait_for_reads (self, step);
 }
 
-static DbrPart *
-add_part (DbrStep *step, DbrJson item)
+DbrPart *
+dbr_call_add_part (DbrStep *step, DbrJson item)
 {
   DbrPart *part = g_new0 (DbrPart, 1);
 
@@ -307,42 +349,6 @@ start_part (DbrPart *part)
   return TRUE;
 }
 
-/* The items of a for-each: at most `take` of those with equal `per`, `max` in all. */
-static gboolean
-choose_items (DbrStep *step, GError **error)
-{
-  const DbrRequestDef *def = step->def;
-  DbrCall *self = step->call;
-  DbrJsonPathEnv env;
-  g_auto (DbrNodeList) nodes = { 0 };
-  g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-
-  dbr_node_list_init (&nodes);
-  if (!dbr_json_path_select (def->for_each, dbr_call_env (self, DBR_JSON_NONE, &env), &nodes,
-                             error))
-    return FALSE;
-  for (guint i = 0; i < dbr_node_list_size (&nodes) && step->parts->len < def->max; i++)
-    {
-      DbrJson item = dbr_node_list_get (&nodes, i);
-      if (def->per)
-        {
-          g_autoptr (GString) text = g_string_new (NULL);
-          gboolean present;
-          guint n;
-
-          env.current = item;
-          if (!dbr_template_expand (def->per, &env, text, &present, error))
-            return FALSE;
-          n = GPOINTER_TO_UINT (g_hash_table_lookup (taken, text->str));
-          if (n >= def->take)
-            continue;
-          g_hash_table_insert (taken, g_strdup (text->str), GUINT_TO_POINTER (n + 1));
-        }
-      add_part (step, item);
-    }
-  return TRUE;
-}
-
 /* Ends a step nothing of which is under way (all skipped, or no items). */
 static void
 end_if_idle (DbrStep *step)
@@ -383,11 +389,11 @@ start_step (DbrStep *step)
   step->state = DBR_STEP_RUNNING;
   if (step->def->for_each == NULL)
     {
-      if (!start_part (add_part (step, DBR_JSON_NONE)))
+      if (!start_part (dbr_call_add_part (step, DBR_JSON_NONE)))
         return FALSE;
       return TRUE;
     }
-  if (!choose_items (step, &error))
+  if (!dbr_call_choose_items (step, &error))
     {
       dbr_call_fail (self, error->message);
       return FALSE;

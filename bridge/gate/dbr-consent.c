@@ -50,6 +50,21 @@ effect (const DbrConsentRequest *request)
   return "This changes something there.";
 }
 
+/* A person can't judge a digest: the body itself, as data on one line. */
+static void
+append_body (GString *text, const char *data, gsize len)
+{
+  g_autoptr (GString) safe = g_string_new (NULL);
+  gsize shown;
+
+  dbr_text_append_safe (safe, data, (gssize) MIN (len, 4 * DBR_CONSENT_MAX_BODY),
+                        DBR_TEXT_ONE_LINE);
+  shown = dbr_text_cut_length (safe->str, safe->len, DBR_CONSENT_MAX_BODY);
+  g_string_append_len (text, safe->str, (gssize) shown);
+  if (shown < safe->len || len > 4 * DBR_CONSENT_MAX_BODY)
+    g_string_append (text, "...");
+}
+
 char *
 dbr_consent_message (const DbrConsentRequest *request)
 {
@@ -70,8 +85,9 @@ dbr_consent_message (const DbrConsentRequest *request)
       gsize len;
       const guint8 *data = g_bytes_get_data (request->body, &len);
       g_autofree char *digest = g_compute_checksum_for_data (G_CHECKSUM_SHA256, data, len);
-      g_string_append_printf (text, "\nBody: %" G_GSIZE_FORMAT " bytes, SHA-256 %.16s...", len,
+      g_string_append_printf (text, "\nBody: %" G_GSIZE_FORMAT " bytes, SHA-256 %.16s...: ", len,
                               digest);
+      append_body (text, (const char *) data, len);
     }
   else
     g_string_append (text, "\nNo body.");

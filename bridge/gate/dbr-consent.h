@@ -3,7 +3,7 @@
  * dbr-consent: the user's yes to one request, and the state that carries the question through a
  * stateless client.
  *
- * The form shows method, origin, path as sent and decoded, a digest of the body and our own
+ * The form shows method, origin, path as sent and decoded, the body's beginning and digest, and our own
  * sentence of the effect; no text of a backend. Its one field is a boolean. In the modern era the
  * question's state goes out and comes back with the retry: authenticated with a key of this
  * process, bound to the very request, expiring, used once. Source: MCP 2026-07-28
@@ -20,6 +20,7 @@ G_BEGIN_DECLS
 #define DBR_CONSENT_KEY \
   "confirm" /* the field's name, and the key under which inputResponses answers */
 #define DBR_CONSENT_LIFETIME_S 600 /* how long a question stays answerable */
+#define DBR_CONSENT_MAX_BODY 500u  /* bytes of the body that the form shows */
 #define DBR_CONSENT_MAX_USED 4096u /* remembered uses; the oldest expire first */
 
 typedef struct

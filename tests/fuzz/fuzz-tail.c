@@ -15,9 +15,11 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size);
 
 static gboolean
-has_e (const char *text, gsize len, gpointer user_data)
+has_e (const char *text, gsize len, const char *tail_text, gsize tail_len, gpointer user_data)
 {
   (void) user_data;
+  (void) tail_text;
+  (void) tail_len;
   return memchr (text, 'e', len) != NULL;
 }
 

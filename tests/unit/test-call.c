@@ -334,12 +334,50 @@ test_for_each (Fixture *f, gconstpointer flags)
   (void) flags;
   script (f, "GET", "/v1/list", 200,
           "{\"items\":[{\"id\":\"a\",\"kind\":\"x\"},{\"id\":\"b\",\"kind\":\"x\"},{\"id\":\"c\","
-          "\"kind\":\"x\"},{\"id\":\"d\",\"kind\":\"y\"},{\"id\":\"e\",\"kind\":\"z\"}]}");
+          "\"kind\":\"x\"},"
+          "{\"id\":\"d\",\"kind\":\"y\"},{\"id\":\"e\",\"kind\":\"z\"}]}");
   script (f, "GET", "/v1/items/a", 200, "{\"name\":\"A\"}");
-  script (f, "GET", "/v1/items/b", 404, "{\"detail\":\"lost\"}");
-  script (f, "GET", "/v1/items/d", 200, "{\"name\":\"D\"}");
+  script (f, "GET", "/v1/items/d", 404, "{\"detail\":\"lost\"}");
+  script (f, "GET", "/v1/items/e", 200, "{\"name\":\"E\"}");
   run (f, "inspect", "{}");
-  assert_text (f, FALSE, "a: A\nb: 404 Not Found: lost\nd: D");
+  /* One of each kind comes before a second of one. */
+  assert_text (f, FALSE, "a: A\nd: 404 Not Found: lost\ne: E\nleft: b, c");
+}
+
+/* The two of a kind are the first and the last: what fails in another way is seldom next door. */
+static void
+test_for_each_spreads (Fixture *f, gconstpointer flags)
+{
+  (void) flags;
+  script (f, "GET", "/v1/list", 200,
+          "{\"items\":[{\"id\":\"a\",\"kind\":\"x\"},{\"id\":\"b\",\"kind\":\"x\"},{\"id\":\"c\","
+          "\"kind\":\"x\"}]}");
+  script (f, "GET", "/v1/items/a", 200, "{\"name\":\"A\"}");
+  script (f, "GET", "/v1/items/c", 200, "{\"name\":\"C\"}");
+  run (f, "inspect", "{}");
+  assert_text (f, FALSE, "a: A\nc: C\nleft: b");
+}
+
+static void
+test_fails (Fixture *f, gconstpointer flags)
+{
+  (void) flags;
+  script (f, "GET", "/v1/list", 200, "{\"items\":[]}");
+  run (f, "inspect", "{}");
+  assert_text (f, TRUE, "No items.");
+}
+
+/* A tool that looks for members which aren't there must not say that the answer was empty. */
+static void
+test_silence (Fixture *f, gconstpointer flags)
+{
+  (void) flags;
+  script (f, "GET", "/v1/items/a", 200, "{\"title\":\"Axe\",\"size\":1}");
+  script (f, "GET", "/v1/items/a/stock", 200, "[]");
+  run (f, "get_item", "{\"id\":\"a\"}");
+  assert_text (f, FALSE,
+               "The backend answered, but nothing of it is what this tool prints: $.item has the "
+               "members title, size; $.stock is an array");
 }
 
 static void
@@ -707,6 +745,27 @@ test_tail_of_cut_record (Fixture *f, gconstpointer flags)
   assert_says (f, FALSE, "(cut from 20035)");
 }
 
+/* The level of a record that is too long to keep stands behind its text; and marks are no lines. */
+static void
+test_tail_levels_and_marks (Fixture *f, gconstpointer flags)
+{
+  g_autofree char *filler = g_strnfill (20000, 'x');
+  g_autofree char *body = g_strdup_printf (
+      "{\"rows\":[{\"text\":\"::group::Start\"},{\"text\":\"long "
+      "%s\",\"level\":\"info\"},{\"text\":\"bad %s\",\"level\":\"error\",\"n\":1},"
+      "{\"text\":\"b\",\"level\":\"error\"},{\"text\":\"::endgroup::\",\"level\":\"info\"}]}",
+      filler, filler);
+
+  (void) flags;
+  script_log (f, body, FAKE_KEEP);
+  run (f, "log", "{\"level\":\"error\"}");
+  assert_says (f, FALSE, "2 lines of 5, 2 match\nbad xxx");
+  g_assert_null (strstr (f->result->text, "long"));
+  script_log (f, body, FAKE_KEEP);
+  run (f, "log", "{\"lines\":1}");
+  assert_text (f, FALSE, "1 line of 5, 3 match\nb");
+}
+
 /* The deadline comes first: what was seen so far is the answer, and it says so. */
 static void
 test_tail_at_the_deadline (Fixture *f, gconstpointer flags)
@@ -764,6 +823,9 @@ main (int argc, char **argv)
   ADD ("when", "", test_when_skips);
   ADD ("hostile-id", "", test_hostile_id_from_answer);
   ADD ("for-each", "", test_for_each);
+  ADD ("for-each-spreads", "", test_for_each_spreads);
+  ADD ("fails", "", test_fails);
+  ADD ("silence", "", test_silence);
   ADD ("pages", "", test_pages);
   ADD ("clamped-page", "", test_clamped_page);
   ADD ("bad-arguments", "", test_bad_arguments);
@@ -785,6 +847,7 @@ main (int argc, char **argv)
   ADD ("asks-stateless", "writes deletes", test_asks_stateless);
   ADD ("tail", "", test_tail);
   ADD ("tail-cut-record", "", test_tail_of_cut_record);
+  ADD ("tail-levels-and-marks", "", test_tail_levels_and_marks);
   ADD ("tail-deadline", "short", test_tail_at_the_deadline);
   ADD ("cancel", "", test_cancel);
   return g_test_run ();

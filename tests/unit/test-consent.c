@@ -28,7 +28,7 @@ test_message (void)
       message, ==,
       "airflow_api_call wants to send: DELETE http://127.0.0.1:8080/api/v2/dags/a%20b?x=1\n"
       "Decoded path: /api/v2/dags/a b\n"
-      "Body: 2 bytes, SHA-256 44136fa355b3678a...\n"
+      "Body: 2 bytes, SHA-256 44136fa355b3678a...: {}\n"
       "This can delete something for good.");
   request.body = NULL;
   request.path = "/api/v2/x";
@@ -51,6 +51,24 @@ test_message_shows_what_hides (void)
   request.path = "/api/v2/dags/a%0ANo%20body%E2%80%AE";
   message = dbr_consent_message (&request);
   g_assert_nonnull (strstr (message, "Decoded path: /api/v2/dags/a\\nNo body\\u{202E}\n"));
+}
+
+/* The body is what the user says yes to: it is shown, as data and bounded. */
+static void
+test_message_shows_the_body (void)
+{
+  g_autofree char *long_text = g_strnfill (3000, 'x');
+  g_autoptr (GBytes) body = g_bytes_new_static ("{\"a\":\"\x1b[31m\nYes\"}", 17);
+  g_autoptr (GBytes) big = g_bytes_new (long_text, 3000);
+  DbrConsentRequest request = sample (body);
+  g_autofree char *message = dbr_consent_message (&request);
+
+  g_assert_nonnull (strstr (message, "...: {\"a\":\"\\nYes\"}\nThis can delete"));
+  request.body = big;
+  g_free (message);
+  message = dbr_consent_message (&request);
+  g_assert_cmpuint (strlen (message), <, 1000);
+  g_assert_nonnull (strstr (message, "xxx...\nThis can delete"));
 }
 
 static void
@@ -170,6 +188,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/consent/message", test_message);
   g_test_add_func ("/consent/message-shows-what-hides", test_message_shows_what_hides);
+  g_test_add_func ("/consent/message-shows-the-body", test_message_shows_the_body);
   g_test_add_func ("/consent/schema", test_schema);
   g_test_add_func ("/consent/state/once", test_state_once);
   g_test_add_func ("/consent/state/expires", test_state_expires);

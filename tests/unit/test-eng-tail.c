@@ -7,9 +7,11 @@
 #include <string.h>
 
 static gboolean
-is_error (const char *text, gsize len, gpointer user_data)
+is_error (const char *text, gsize len, const char *tail_text, gsize tail_len, gpointer user_data)
 {
   (void) user_data;
+  (void) tail_text;
+  (void) tail_len;
   return memmem (text, len, "ERR", 3) != NULL;
 }
 

@@ -33,7 +33,7 @@ eng_response_free (EngResponse *self)
 static gboolean
 check_plain_http (const EngClient *self, const EngConfig *config, GError **error)
 {
-  const EngUrl *url = self->wire->url;
+  const DbrUrl *url = self->wire->url;
 
   if (config->sign_in == NULL || url->is_tls || url->is_loopback || config->unix_socket != NULL
       || config->allow_plain_http_credentials)

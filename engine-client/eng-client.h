@@ -34,9 +34,11 @@ eng_error_quark (void);
  * @ENG_ERROR_TIMEOUT: the deadline passed; see EngResponse.sent for what that means
  * @ENG_ERROR_BROKEN: the connection died, wrong length, bad encoding, not HTTP, not the JSON of a tail
  * @ENG_ERROR_TOO_LARGE: the body over max_body_bytes (after decompression), or header fields over 256 kB
- * @ENG_ERROR_AUTH: the sign-in answered, but refused or unreadable; the message has its status and detail. A
- *   sign-in that got no answer keeps its own code, with a message that begins "signing in: "
+ * @ENG_ERROR_AUTH: the sign-in refused the credentials (400, 401, 403, 422); the message has its status and
+ *   detail. A sign-in that got no answer keeps its own code, with a message that begins "signing in: "
  * @ENG_ERROR_BUSY: too many requests queued
+ * @ENG_ERROR_SIGN_IN: the sign-in answered with anything else that isn't a token: the address may be wrong (then
+ *   the message asks for it), or the backend is in trouble
  */
 typedef enum
 {
@@ -50,6 +52,7 @@ typedef enum
   ENG_ERROR_TOO_LARGE,
   ENG_ERROR_AUTH,
   ENG_ERROR_BUSY,
+  ENG_ERROR_SIGN_IN,
 } EngErrorCode;
 
 typedef enum

@@ -181,3 +181,15 @@ eng_policy_clean_token (const char *token, const char **out_problem)
       *out_problem = "holds a blank, a control or a non-ASCII character";
   return *out_problem == NULL ? g_strndup (token, len) : NULL;
 }
+
+gboolean
+eng_policy_speaks_plain_http (const char *detail)
+{
+  static const char *const words[] = { "wrong version number", "packet length too long",
+                                       "unexpected TLS packet", "http request", NULL };
+
+  for (guint i = 0; words[i] != NULL; i++)
+    if (strstr (detail, words[i]) != NULL)
+      return TRUE;
+  return FALSE;
+}

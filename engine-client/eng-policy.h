@@ -99,4 +99,9 @@ eng_policy_check_header (const char *name, const char *value, const char *creden
 char *
 eng_policy_clean_token (const char *token, const char **out_problem);
 
+/* Whether @detail, a TLS library's words for a failed handshake, means that no TLS came back at all
+ * but most likely a plain HTTP answer (OpenSSL, GnuTLS). */
+gboolean
+eng_policy_speaks_plain_http (const char *detail);
+
 G_END_DECLS

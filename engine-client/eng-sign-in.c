@@ -2,8 +2,9 @@
 /*
  * eng-sign-in: POST the catalogue's body, take one string member of the answer.
  *
- * Whatever is not a 200 or 201 with that member is an ENG_ERROR_AUTH with the status and the
- * backend's own words, cut and masked: an answer may echo the password that it refused.
+ * Whatever is not a 200 or 201 with that member is an error with the status and the backend's own
+ * words, cut and masked: an answer may echo the password that it refused. Whether it speaks of the
+ * credentials or of a wrong address is told apart by the status.
  */
 #include "config.h"
 
@@ -206,10 +207,34 @@ append_detail (const EngSigner *self, const EngReader *reader, GString *out)
                        (gssize) dbr_text_cut_length (words->str, words->len, MAX_DETAIL_BYTES));
 }
 
+/* Only these speak of the credentials; any other answer is not what a sign-in says. */
+static gboolean
+is_about_credentials (guint status)
+{
+  return status == 400 || status == 401 || status == 403 || status == 422;
+}
+
+/* A backend in trouble is still the right one. */
+static gboolean
+is_elsewhere (guint status)
+{
+  return status != 429 && (status < 500 || status == 501);
+}
+
+static void
+append_address_question (const EngSigner *self, GString *out)
+{
+  const char *name = self->wire->base_url_name;
+
+  g_string_append_printf (out, ". Is %s the address of the API (it takes no page's path)?",
+                          name != NULL ? name : "the base URL");
+}
+
 static GError *
 refused (const EngSigner *self, const char *what)
 {
   const EngReader *reader = &self->exchange.reader;
+  gboolean is_auth = is_about_credentials (reader->status);
   g_autoptr (GString) text = g_string_new (NULL);
 
   g_string_printf (text, "sign-in at %s answered %u", self->url, reader->status);
@@ -217,7 +242,7 @@ refused (const EngSigner *self, const char *what)
     {
       const char *location = eng_reader_header (reader, "location");
       g_autofree char *origin
-          = location != NULL ? eng_url_origin (location, self->wire->url) : NULL;
+          = location != NULL ? dbr_url_origin (location, self->wire->url) : NULL;
 
       g_string_append_printf (text, ", a redirect to %s: a login page, or a wrong base URL",
                               origin != NULL ? origin : "elsewhere");
@@ -226,7 +251,9 @@ refused (const EngSigner *self, const char *what)
     g_string_append_printf (text, ", but %s", what);
   else
     append_detail (self, reader, text);
-  return g_error_new_literal (ENG_ERROR, ENG_ERROR_AUTH, text->str);
+  if (!is_auth && is_elsewhere (reader->status))
+    append_address_question (self, text);
+  return g_error_new_literal (ENG_ERROR, is_auth ? ENG_ERROR_AUTH : ENG_ERROR_SIGN_IN, text->str);
 }
 
 static GError *

@@ -285,7 +285,7 @@ static gboolean
 start (EngTransfer *self, const char *path, GError **error)
 {
   EngClient *client = self->client;
-  const EngUrl *base = client->wire->url;
+  const DbrUrl *base = client->wire->url;
   g_autoptr (EngHeaders) headers = headers_for (self);
   gboolean has_query = self->query != NULL && self->query[0] != '\0';
   g_autofree char *url = g_strconcat (base->origin, base->base_path, path, has_query ? "?" : "",
@@ -406,7 +406,7 @@ fill_location (EngTransfer *self, EngResponse *response)
   const char *location = eng_reader_header (&self->exchange.reader, "location");
 
   if (location != NULL && self->exchange.reader.status >= 300 && self->exchange.reader.status < 400)
-    response->location_origin = eng_url_origin (location, self->client->wire->url);
+    response->location_origin = dbr_url_origin (location, self->client->wire->url);
 }
 
 static void

@@ -167,6 +167,7 @@ eng_wire_new (const EngConfig *config, GError **error)
   self->unix_socket = g_strdup (config->unix_socket);
   self->ca_file = g_strdup (config->ca_file);
   self->ca_file_name = g_strdup (config->ca_file_name);
+  self->base_url_name = g_strdup (config->base_url_name);
   self->client_cert = g_strdup (config->client_cert);
   self->client_key = g_strdup (config->client_key);
   self->user_agent = g_strdup (config->user_agent != NULL ? config->user_agent : PACKAGE_NAME);
@@ -186,10 +187,11 @@ eng_wire_free (EngWire *self)
     curl_easy_cleanup (g_ptr_array_index (self->idle, i));
   g_ptr_array_unref (self->idle);
   eng_multi_free (self->multi);
-  eng_url_free (self->url);
+  dbr_url_free (self->url);
   g_free (self->unix_socket);
   g_free (self->ca_file);
   g_free (self->ca_file_name);
+  g_free (self->base_url_name);
   g_free (self->client_cert);
   g_free (self->client_key);
   g_free (self->user_agent);
@@ -426,6 +428,11 @@ message_for (const EngExchange *self, CURLcode code)
         return g_strdup_printf ("no connection to %s%s: %s", origin, address, why);
       }
     case ENG_ERROR_TLS:
+      if (eng_policy_speaks_plain_http (detail))
+        return g_strdup_printf (
+            "no TLS connection to %s: that port seems to speak plain http, so "
+            "%s should begin with http://",
+            origin, self->wire->base_url_name != NULL ? self->wire->base_url_name : "the base URL");
       return g_strdup_printf ("no trusted connection to %s: %s%s%s", origin, detail,
                               self->wire->ca_file_name != NULL ? "; a CA file can be named in "
                                                                : "",

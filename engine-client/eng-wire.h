@@ -20,12 +20,13 @@ G_BEGIN_DECLS
 
 typedef struct
 {
-  EngUrl *url;
-  char *unix_socket;  /* nullable */
-  char *ca_file;      /* nullable */
-  char *ca_file_name; /* nullable */
-  char *client_cert;  /* nullable */
-  char *client_key;   /* nullable */
+  DbrUrl *url;
+  char *unix_socket;   /* nullable */
+  char *ca_file;       /* nullable */
+  char *ca_file_name;  /* nullable */
+  char *base_url_name; /* nullable */
+  char *client_cert;   /* nullable */
+  char *client_key;    /* nullable */
   char *user_agent;
   char *origin; /* for messages */
   guint connect_timeout_ms;

@@ -4,6 +4,8 @@
 
 #include "call/dbr-backend.h"
 
+#include "dbr-url.h"
+
 #include <dlfcn.h>
 #include <string.h>
 
@@ -14,6 +16,7 @@ struct _DbrBackend
   const DbrCatalogue *catalogue;
   char *module_file;
   char *base_url;
+  DbrUrl *url; /* base_url taken apart; NULL: unusable, and that is the problem */
   char *unix_socket;
   char *origin;
   char *credentials;
@@ -79,27 +82,10 @@ read_variable (DbrBackend *self, const char *name)
   return g_steal_pointer (&text);
 }
 
-static char *
-host_of (const DbrBackend *self)
-{
-  g_autoptr (GUri) uri = g_uri_parse (self->base_url, G_URI_FLAGS_NONE, NULL);
-  return uri ? g_strdup (g_uri_get_host (uri)) : NULL;
-}
-
 static gboolean
 is_loopback (const DbrBackend *self)
 {
-  g_autofree char *host = NULL;
-
-  if (self->unix_socket)
-    return TRUE;
-  host = host_of (self);
-  if (host == NULL)
-    return FALSE;
-  if (g_ascii_strcasecmp (host, "localhost") == 0 || strcmp (host, "::1") == 0)
-    return TRUE;
-  /* 127.0.0.0/8 and nothing that merely begins so ("127.evil.example"). */
-  return g_str_has_prefix (host, "127.") && strspn (host, "0123456789.") == strlen (host);
+  return self->unix_socket || (self->url && self->url->is_loopback);
 }
 
 static void
@@ -170,6 +156,7 @@ static void
 read_address (DbrBackend *self, const DbrBackendOptions *options)
 {
   const DbrBackendDef *def = self->catalogue->backend;
+  const char *problem;
 
   self->unix_socket = options->unix_socket ? g_strdup (options->unix_socket)
                                            : read_variable (self, def->socket_env);
@@ -183,6 +170,11 @@ read_address (DbrBackend *self, const DbrBackendOptions *options)
     self->base_url[strlen (self->base_url) - 1] = '\0';
   self->origin = self->unix_socket ? g_strdup_printf ("unix:%s", self->unix_socket)
                                    : dbr_text_redact_url (self->base_url);
+  /* Before the credentials: what is said of them depends on the host. */
+  self->url = dbr_url_parse (self->base_url, def->prefix, &problem);
+  if (problem)
+    set_problem (self,
+                 g_strdup_printf ("%s %s", def->url_env ? def->url_env : "the base URL", problem));
 }
 
 DbrBackend *
@@ -214,6 +206,7 @@ dbr_backend_free (DbrBackend *self)
   dbr_mask_unref (self->mask);
   g_free (self->module_file);
   g_free (self->base_url);
+  dbr_url_free (self->url);
   g_free (self->unix_socket);
   g_free (self->origin);
   g_free (self->credentials);
@@ -316,7 +309,6 @@ make_client (DbrBackend *self, const DbrGate *gate, GError **error)
 {
   const DbrBackendDef *def = self->catalogue->backend;
   const DbrSignInDef *sign_in = def->sign_in;
-  g_autofree char *host = host_of (self);
   g_autofree char *body = sign_in && !self->token ? sign_in_body (self, sign_in) : NULL;
   EngSignIn how = { 0 };
   EngConfig config = { 0 };
@@ -341,7 +333,7 @@ make_client (DbrBackend *self, const DbrGate *gate, GError **error)
   config.ca_file = self->ca_file;
   config.ca_file_name = def->ca_file_env;
   config.allow_plain_http_credentials
-      = host && self->plain_http_host && g_ascii_strcasecmp (host, self->plain_http_host) == 0;
+      = self->plain_http_host && g_ascii_strcasecmp (self->url->host, self->plain_http_host) == 0;
   config.allow_plain_http_name = "the option --allow-plain-http HOST";
   config.user_agent = "drawbridge/" PACKAGE_VERSION;
   config.mask = self->mask;

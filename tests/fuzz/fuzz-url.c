@@ -16,8 +16,8 @@ static void
 fuzz_base (const char *text)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (EngUrl) url = eng_url_parse (text, "NAME", "/api/v2", &error);
-  g_autoptr (EngUrl) again = NULL;
+  g_autoptr (DbrUrl) url = eng_url_parse (text, "NAME", "/api/v2", &error);
+  g_autoptr (DbrUrl) again = NULL;
   g_autofree char *whole = NULL;
 
   g_assert_true ((url == NULL) == (error != NULL));
@@ -29,7 +29,7 @@ fuzz_base (const char *text)
   g_assert_null (strpbrk (url->origin, "@?#\\ \r\n"));
   g_assert_false (g_str_has_suffix (url->base_path, "/"));
   whole = g_strconcat (url->origin, url->base_path, "/api/v2", NULL);
-  if (strlen (whole) > ENG_URL_MAX_BYTES)
+  if (strlen (whole) > DBR_URL_MAX_BYTES)
     return;
   again = eng_url_parse (whole, NULL, "/api/v2", &error);
   g_assert_no_error (error);
@@ -42,8 +42,8 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
   g_autofree char *text = g_strndup ((const char *) data, size);
-  g_autoptr (EngUrl) base = eng_url_parse ("http://h:1", NULL, "", NULL);
-  g_autofree char *origin = eng_url_origin (text, base);
+  g_autoptr (DbrUrl) base = eng_url_parse ("http://h:1", NULL, "", NULL);
+  g_autofree char *origin = dbr_url_origin (text, base);
   const char *problem;
   g_autofree char *token = eng_policy_clean_token (text, &problem);
 

@@ -75,33 +75,40 @@ test_bad (void)
   static const struct
   {
     guint status;
+    EngErrorCode code;
     const char *headers;
     const char *body;
     const char *message;
   } cases[] = {
-    { 401, NULL, "{\"detail\":\"Invalid credentials\"}",
+    { 401, ENG_ERROR_AUTH, NULL, "{\"detail\":\"Invalid credentials\"}",
       "/auth/token answered 401: Invalid credentials" },
-    { 404, NULL, "{\"detail\":\"Not Found\"}", "answered 404: Not Found" },
-    { 422, NULL,
+    { 404, ENG_ERROR_SIGN_IN, NULL, "{\"detail\":\"Not Found\"}",
+      "answered 404: Not Found. Is AIRFLOW_API_URL the address of the API (it takes no page's "
+      "path)?" },
+    { 422, ENG_ERROR_AUTH, NULL,
       "{\"detail\":[{\"msg\":\"Field required\",\"input\":\"" CANARY_PASSWORD
       "\"},{\"msg\":\"b\"}]}",
       "answered 422: Field required; b" },
-    { 500, "Content-Type: text/plain\r\n", "Internal " CANARY_PASSWORD, "answered 500" },
-    { 400, NULL, "{\"detail\":\"bad\\u001b[31m\\nline\"}", "answered 400: bad\\nline" },
-    { 302, "Location: https://login.example.org/x?y\r\n", "",
+    { 500, ENG_ERROR_SIGN_IN, "Content-Type: text/plain\r\n", "Internal " CANARY_PASSWORD,
+      "answered 500" },
+    { 400, ENG_ERROR_AUTH, NULL, "{\"detail\":\"bad\\u001b[31m\\nline\"}",
+      "answered 400: bad\\nline" },
+    { 302, ENG_ERROR_SIGN_IN, "Location: https://login.example.org/x?y\r\n", "",
       "a redirect to https://login.example.org: a login page" },
-    { 302, NULL, "", "a redirect to elsewhere" },
-    { 200, "Content-Type: text/html\r\n", "<html>",
+    { 302, ENG_ERROR_SIGN_IN, NULL, "", "a redirect to elsewhere" },
+    { 200, ENG_ERROR_SIGN_IN, "Content-Type: text/html\r\n", "<html>",
       "answered 200, but with something that is not JSON" },
-    { 204, NULL, NULL, "answered 204" },
-    { 201, NULL, "{}", "without a string \"access_token\"" },
-    { 201, NULL, "{\"access_token\":\"\"}", "without a string \"access_token\"" },
-    { 201, NULL, "{\"access_token\":7}", "without a string \"access_token\"" },
-    { 201, NULL, "{\"access_token\":null}", "without a string \"access_token\"" },
-    { 201, NULL, "[]", "without a string \"access_token\"" },
-    { 201, NULL, "{\"access_token\":\"canary a\\r\\nX: 1\"}",
+    { 204, ENG_ERROR_SIGN_IN, NULL, NULL, "answered 204" },
+    { 201, ENG_ERROR_SIGN_IN, NULL, "{}", "without a string \"access_token\"" },
+    { 201, ENG_ERROR_SIGN_IN, NULL, "{\"access_token\":\"\"}",
+      "without a string \"access_token\"" },
+    { 201, ENG_ERROR_SIGN_IN, NULL, "{\"access_token\":7}", "without a string \"access_token\"" },
+    { 201, ENG_ERROR_SIGN_IN, NULL, "{\"access_token\":null}",
+      "without a string \"access_token\"" },
+    { 201, ENG_ERROR_SIGN_IN, NULL, "[]", "without a string \"access_token\"" },
+    { 201, ENG_ERROR_SIGN_IN, NULL, "{\"access_token\":\"canary a\\r\\nX: 1\"}",
       "a token that cannot be sent: \"access_token\" holds" },
-    { 201, NULL, "{\"access_token\":\"canary\\u00e9\"}",
+    { 201, ENG_ERROR_SIGN_IN, NULL, "{\"access_token\":\"canary\\u00e9\"}",
       "a token that cannot be sent: \"access_token\" holds" },
   };
 
@@ -116,7 +123,7 @@ test_bad (void)
                                           .headers = cases[i].headers,
                                           .body = cases[i].body });
       response = fixture_get (f, "/api/v2/x");
-      assert_failed (response, ENG_ERROR_AUTH, ENG_NOT_SENT, cases[i].message);
+      assert_failed (response, cases[i].code, ENG_NOT_SENT, cases[i].message);
       g_assert_null (strstr (response->error->message, "canary"));
       g_assert_cmpuint (response->attempts, ==, 0);
       g_assert_cmpuint (fake_backend_count (f->backend, "GET", "/api/v2/x"), ==, 0);
@@ -133,7 +140,7 @@ test_large (void)
   fake_backend_script (f->backend, "POST", "/auth/token",
                        &(FakeAnswer){ .status = 201, .body = body });
   response = fixture_get (f, "/api/v2/x");
-  assert_failed (response, ENG_ERROR_AUTH, ENG_NOT_SENT, "larger than 64 kB");
+  assert_failed (response, ENG_ERROR_SIGN_IN, ENG_NOT_SENT, "larger than 64 kB");
 }
 
 static void

@@ -40,7 +40,7 @@ test_good (void)
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       g_autoptr (GError) error = NULL;
-      g_autoptr (EngUrl) url = eng_url_parse (cases[i].text, "AIRFLOW_API_URL", "/api/v2", &error);
+      g_autoptr (DbrUrl) url = eng_url_parse (cases[i].text, "AIRFLOW_API_URL", "/api/v2", &error);
 
       g_assert_no_error (error);
       g_assert_cmpstr (url->origin, ==, cases[i].origin);
@@ -104,7 +104,7 @@ test_bad (void)
 static void
 test_long (void)
 {
-  g_autofree char *fill = g_strnfill (ENG_URL_MAX_BYTES, 'a');
+  g_autofree char *fill = g_strnfill (DBR_URL_MAX_BYTES, 'a');
   g_autofree char *text = g_strconcat ("http://h/", fill, NULL);
   g_autoptr (GError) error = NULL;
 
@@ -131,11 +131,11 @@ test_origin (void)
     { "http://bad host/", NULL },
     { "http://other\\@evil/", "http://other" },
   };
-  g_autoptr (EngUrl) base = eng_url_parse ("http://h:1", NULL, "", NULL);
+  g_autoptr (DbrUrl) base = eng_url_parse ("http://h:1", NULL, "", NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autofree char *origin = eng_url_origin (cases[i].location, base);
+      g_autofree char *origin = dbr_url_origin (cases[i].location, base);
 
       g_assert_cmpstr (origin, ==, cases[i].origin);
     }

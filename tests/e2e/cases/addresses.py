@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where requests go: never anywhere but where the tool says, under the address that was given, whatever an id holds."""
 
+import socketserver
+import threading
+
 from dbr_cases import Bridge, Fake, has, main, shell, want
 
 OPEN = {"AIRFLOW_MCP_ALLOW_WRITES": "1", "AIRFLOW_MCP_ALLOW_DELETES": "1"}
@@ -112,6 +115,34 @@ def unusable_bases():
         want(not fake.requests() and not fake.sign_ins(), fake.all_requests())
 
 
+def form_before_credentials():
+    """An address without a scheme is told as one, whether credentials are there or not"""
+    none = {"AIRFLOW_USERNAME": None, "AIRFLOW_PASSWORD": None}
+    for base in ("localhost:43915", "127.0.0.1:43915", "airflow.example", "ftp://airflow.example"):
+        for env in (none, {}):
+            status, out, err = shell("call", "get_version", address=base, env=env)
+            want(status == 1 and not out, base, status, out, err)
+            has(err, "AIRFLOW_API_URL must begin with http:// or https://")
+            want("credentials" not in err and "AIRFLOW_USERNAME" not in err, err)
+        _, out, _ = shell("tools", "airflow", address=base, env=none)
+        has(out, "PROBLEM: AIRFLOW_API_URL must begin with http:// or https://")
+
+
+def plain_port():
+    """https to a port that speaks plain http is told as that"""
+    class Plain(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(1)
+            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Plain) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        status, out, err = shell("call", "get_version", address=f"https://127.0.0.1:{server.server_address[1]}")
+        server.shutdown()
+        want(status == 1 and not out, status, out, err)
+        has(err, "that port seems to speak plain http, so AIRFLOW_API_URL should begin with http://")
+
+
 def families():
     """localhost is found on either address family"""
     skipped = None
@@ -128,4 +159,4 @@ def families():
 
 
 if __name__ == "__main__":
-    main([ids_in_paths, ids_from_answers, slashes_explained, escape_hatch, spellings, unusable_bases, families])
+    main([ids_in_paths, ids_from_answers, slashes_explained, escape_hatch, spellings, unusable_bases, form_before_credentials, plain_port, families])

@@ -132,6 +132,28 @@ def sign_in_answers():
                 want(not fake.requests(), fake.requests())
 
 
+def address_or_credentials():
+    """Only an answer that speaks of the credentials is told as one; any other asks for the address, or says no more than it knows"""
+    page = {"body": "<html>sign in</html>", "headers": [["Content-Type", "text/html"]]}
+    asks = "Is AIRFLOW_API_URL the address of the API (it takes no page's path)?"
+    accepted = "credentials were not accepted"
+    with Fake() as fake:
+        for answer, about in (
+            ({"status": 400, "body": {"detail": "no"}}, "credentials"), ({"status": 401, "body": {"detail": "no"}}, "credentials"),
+            ({"status": 403, "body": {"detail": "no"}}, "credentials"), ({"status": 422, "body": {"detail": "no"}}, "credentials"),
+            ({"status": 404, "body": {"detail": "no"}}, "address"), ({"status": 405, "body": {"detail": "no"}}, "address"),
+            ({"status": 501, "body": {"detail": "no"}}, "address"), ({"status": 404, **page}, "address"), ({"status": 200, **page}, "address"),
+            ({"status": 200, "body": {"status": "ok"}}, "address"), ({"status": 201, "body": {"access_token": 5}}, "address"),
+            ({"status": 302, "headers": [["Location", "https://login.example/"]]}, "address"),
+            ({"status": 500, "body": {"detail": "no"}}, "neither"), ({"status": 503, "body": {"detail": "no"}}, "neither"), ({"status": 429}, "neither"),
+        ):
+            fake.forget()
+            up(fake).always("POST", "/auth/token", **answer)
+            status, _, err = shell("call", "get_version", address=fake.url)
+            want(status == 1 and not fake.requests(), answer, status, err)
+            want((asks in err, accepted in err) == (about == "address", about == "credentials"), answer, err)
+
+
 def renews():
     """A token that ran out is renewed once and the request repeated, a write too"""
     denied = {"status": 401, "body": {"detail": "Token Expired"}}
@@ -196,6 +218,6 @@ def shows_source_not_value():
 
 if __name__ == "__main__":
     main([
-        signs_in, one_sign_in_for_many, fixed_token, bad_values, dollar_passwords, defaults, plain_http_elsewhere, sign_in_answers, renews, gives_up,
+        signs_in, one_sign_in_for_many, fixed_token, bad_values, dollar_passwords, defaults, plain_http_elsewhere, sign_in_answers, address_or_credentials, renews, gives_up,
         login_redirect, bare_environment, shows_source_not_value,
     ])

@@ -54,7 +54,7 @@ check_bounds (const EngTail *tail, const EngResponse *response)
       g_assert_cmpuint (record->true_len, >=, record->len);
       g_assert_true (record->head_len == record->len ? record->true_len == record->len
                                                      : record->true_len > record->len);
-      g_assert_true (record->matched == has_e (record->text, record->head_len, NULL));
+      g_assert_true (record->matched == has_e (record->text, record->head_len, NULL, 0, NULL));
       if (i > 0)
         g_assert_cmpuint (record->index, >,
                           ((EngRecord *) g_ptr_array_index (response->records, i - 1))->index);

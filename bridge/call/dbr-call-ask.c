@@ -20,6 +20,22 @@ describe (const DbrPart *part, const DbrWireRequest *wire, DbrConsentRequest *ou
   out->destroys = part->step->def->destroys;
 }
 
+/* The catalogue's sentence on what the request does, NULL when it has none (transfer full). */
+static char *
+effect_of (const DbrPart *part)
+{
+  const DbrTemplate *template = part->step->def->effect;
+  g_autoptr (GString) text = g_string_new (NULL);
+  DbrJsonPathEnv env;
+  gboolean any;
+
+  if (template == NULL
+      || !dbr_template_expand (template, dbr_call_env (part->step->call, part->item, &env), text,
+                               &any, NULL))
+    return NULL;
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
 static void
 refuse (DbrPart *part, const DbrWireRequest *wire, DbrRefusal refusal, const char *detail)
 {
@@ -105,6 +121,7 @@ dbr_call_pass_gate (DbrPart *part, DbrWireRequest *wire)
   DbrCall *self = part->step->call;
   DbrGateState state = dbr_gate_state (self->gate, wire->access);
   DbrConsentRequest question = { 0 };
+  g_autofree char *effect = NULL;
 
   if (wire->access == DBR_ACCESS_DENIED || state == DBR_GATE_SHUT)
     {
@@ -122,6 +139,8 @@ dbr_call_pass_gate (DbrPart *part, DbrWireRequest *wire)
       return TRUE;
     }
   describe (part, wire, &question);
+  effect = effect_of (part);
+  question.effect = effect;
   switch (self->asking)
     {
     case DBR_ASKING_INLINE:

@@ -239,6 +239,8 @@ check_read (DbrLoader *loader, const DbrRequestDef *self)
     says = _ ("it only reads, so destroys has no use; remove it");
   else if (self->idempotent >= 0)
     says = _ ("it only reads, so idempotent has no use; remove it");
+  else if (self->effect)
+    says = _ ("it only reads, so it has no effect that a user is asked about; remove <effect>");
   else if (self->unknown)
     says = _ ("it only reads, so its outcome can't be unknown; remove <unknown>");
   if (says)

@@ -55,8 +55,8 @@ static gboolean
 holds_text (const xmlNode *node)
 {
   static const char *const with_text[]
-      = { "title", "instructions", "category", "description", "param",       "items",
-          "value", "on",           "unknown",  "offer",       "unreachable", NULL };
+      = { "title", "instructions", "category", "description", "param",  "items", "value",
+          "on",    "unknown",      "offer",    "unreachable", "effect", NULL };
   return g_strv_contains (with_text, (const char *) node->name);
 }
 

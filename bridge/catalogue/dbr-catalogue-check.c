@@ -143,7 +143,8 @@ on_expression (const DbrExpression *expression, gpointer user_data)
     also = &pass->in_field;
   else if (expression->role == DBR_ROLE_PATH)
     also = &pass->in_path;
-  else if (expression->role != DBR_ROLE_WHEN && expression->role != DBR_ROLE_ADVICE)
+  else if (expression->role != DBR_ROLE_WHEN && expression->role != DBR_ROLE_ADVICE
+           && expression->role != DBR_ROLE_EFFECT)
     also = &pass->in_text;
   g_auto (GStrv) names = dbr_expression_parameters (expression, &whole);
   for (guint i = 0; names[i]; i++)
@@ -158,6 +159,13 @@ on_expression (const DbrExpression *expression, gpointer user_data)
   const char *const *roots = dbr_expression_roots (expression);
   for (guint i = 0; roots[i]; i++)
     {
+      if (expression->role == DBR_ROLE_EFFECT && !g_str_equal (roots[i], "args"))
+        {
+          say (pass, DBR_CATALOGUE_ERROR_RULE,
+               _ ("<effect> is what the user is asked about, so it says only what the arguments "
+                  "say; remove what reads an answer"));
+          continue;
+        }
       int request = root_request (pass, roots[i]);
       if (request >= 0 && expression->role != DBR_ROLE_ADVICE)
         pass->request->needs |= G_GUINT64_CONSTANT (1) << request;

@@ -69,6 +69,7 @@ dbr_request_expressions (const DbrRequestDef *self, DbrExpressionFunc function, 
     visit (&walk, DBR_ROLE_ADVICE, "on",
            ((const DbrAdvice *) g_ptr_array_index (self->advice, i))->advice);
   visit (&walk, DBR_ROLE_ADVICE, "unknown", self->unknown);
+  visit (&walk, DBR_ROLE_EFFECT, "effect", self->effect);
 }
 
 const char *

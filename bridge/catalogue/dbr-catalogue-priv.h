@@ -172,6 +172,7 @@ typedef enum
   DBR_ROLE_BODY,
   DBR_ROLE_TAIL,
   DBR_ROLE_ADVICE, /* evaluated after the request: waits for nothing */
+  DBR_ROLE_EFFECT, /* told to the user before it is sent: no word of a backend */
 } DbrRole;
 
 /* One of @template and @path. */

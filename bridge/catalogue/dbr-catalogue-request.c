@@ -69,6 +69,7 @@ dbr_request_free (DbrRequestDef *self)
   tail_free (self->tail);
   g_clear_pointer (&self->advice, g_ptr_array_unref);
   g_clear_pointer (&self->unknown, dbr_template_free);
+  g_clear_pointer (&self->effect, dbr_template_free);
   g_free (self);
 }
 
@@ -320,7 +321,7 @@ dbr_advice_read (DbrLoader *loader, const xmlNode *node, GPtrArray *all)
 static void
 read_children (DbrLoader *loader, const xmlNode *node, DbrRequestDef *self)
 {
-  gboolean body = FALSE, tail = FALSE, unknown = FALSE;
+  gboolean body = FALSE, tail = FALSE, unknown = FALSE, effect = FALSE;
   for (xmlNode *child = dbr_xml_first_element (node); child; child = dbr_xml_next_element (child))
     if (dbr_xml_is (child, "query"))
       read_query (loader, child, self);
@@ -339,6 +340,14 @@ read_children (DbrLoader *loader, const xmlNode *node, DbrRequestDef *self)
       }
     else if (dbr_xml_is (child, "on"))
       dbr_advice_read (loader, child, self->advice);
+    else if (dbr_xml_is (child, "effect"))
+      {
+        dbr_loader_once (loader, child, &effect);
+        g_clear_pointer (&self->effect, dbr_template_free);
+        self->effect = dbr_loader_form (loader, child, "", "")
+                           ? dbr_loader_template_text (loader, child)
+                           : NULL;
+      }
     else if (dbr_xml_is (child, "unknown"))
       {
         dbr_loader_once (loader, child, &unknown);
@@ -427,7 +436,7 @@ dbr_request_read (DbrLoader *loader, const xmlNode *node, guint index)
   if (!dbr_loader_form (loader, node,
                         "id path method when with optional accept rows pages for-each per take max "
                         "confirm destroys idempotent timeout",
-                        "query header body tail on unknown until"))
+                        "query header body tail on effect unknown until"))
     return NULL;
   g_autoptr (DbrRequestDef) self = g_new0 (DbrRequestDef, 1);
   dbr_loader_mark (loader, self, node);

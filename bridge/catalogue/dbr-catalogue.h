@@ -103,6 +103,7 @@ typedef struct
   DbrTailSpec *tail;      /* nullable */
   GPtrArray *advice;      /* (element-type DbrAdvice) */
   DbrTemplate *unknown;   /* nullable */
+  DbrTemplate *effect;    /* nullable: what the user is told that it does; reads only $.args */
   guint64 needs;    /* bit i: waits for tool->requests[i] (graph users need the graph's source) */
   DbrAccess access; /* strictest that it can need (any method of an enum) */
   gboolean method_varies;

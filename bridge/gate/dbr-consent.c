@@ -91,6 +91,11 @@ dbr_consent_message (const DbrConsentRequest *request)
     }
   else
     g_string_append (text, "\nNo body.");
+  if (request->effect && *request->effect)
+    {
+      g_string_append_c (text, '\n');
+      dbr_text_append_safe (text, request->effect, -1, DBR_TEXT_ONE_LINE);
+    }
   g_string_append_printf (text, "\n%s", effect (request));
   return g_string_free (g_steal_pointer (&text), FALSE);
 }

@@ -33,6 +33,7 @@ typedef struct
   GBytes *body;      /* nullable */
   DbrAccess access;
   gboolean destroys;
+  const char *effect; /* nullable: what it does, by the catalogue and the arguments */
 } DbrConsentRequest;
 
 /* The form's message (transfer full) and its requestedSchema (new reference). */

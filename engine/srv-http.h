@@ -24,7 +24,7 @@ G_BEGIN_DECLS
 
 typedef struct _SrvHttp SrvHttp;
 
-/* Serves @engine, which outlives it (and its watch: free both without running the loop between). */
+/* Serves @engine, which outlives it. */
 SrvHttp *
 srv_http_new (SrvEngine *engine);
 /* Drops every connection. */

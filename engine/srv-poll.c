@@ -184,6 +184,7 @@ srv_polls_free (SrvPolls *self)
 {
   SrvPoll *poll;
 
+  srv_engine_unwatch (self->engine, on_change, self);
   g_clear_handle_id (&self->wake, g_source_remove);
   while ((poll = g_queue_pop_head (&self->waiting)))
     if (poll != self->claiming)

@@ -107,7 +107,7 @@ test_bearer (void)
 static void
 test_tokens (void)
 {
-  SrvFixture fixture;
+  SrvFixture fixture = { 0 };
   g_auto (SrvRoute) route = { 0 };
   g_autofree char *client = NULL;
   g_autofree char *foreman = NULL;

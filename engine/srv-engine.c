@@ -317,12 +317,12 @@ srv_turn_free (SrvTurn *self)
 }
 
 static gboolean
-is_due (SrvEngine *self, const SrvProject *project)
+has_no_lease (SrvEngine *self, const SrvProject *project)
 {
   g_autoptr (SrvLease) lease
       = srv_store_find_one (self->reading, SRV_FIND_LEASE_LIVE, project->id, 0, NULL);
 
-  return !lease && project->command && !project->held;
+  return !lease;
 }
 
 GPtrArray *
@@ -337,7 +337,7 @@ srv_engine_turns_due (SrvEngine *self)
   for (guint i = 0; i < projects->len; i++)
     {
       const SrvProject *project = g_ptr_array_index (projects, i);
-      if (!is_due (self, project))
+      if (!has_no_lease (self, project))
         continue;
       SrvTurn *turn = g_new0 (SrvTurn, 1);
       turn->project = project->id;

@@ -152,39 +152,32 @@ const char *
 srv_role_word (gint64 role);
 
 /* ---- records: INT (name) is a gint64, TEXT (name) an owned string, maybe NULL */
+/* clang-format off */
 #define SRV_HOLD_FIELDS(INT, TEXT) \
   INT (held) INT (hold_role) TEXT (hold_name) TEXT (hold_reason) INT (hold_at)
 #define SRV_PROJECT_FIELDS(INT, TEXT) \
-  TEXT (name) \
-  TEXT (repo_url) \
-  TEXT (checkout) \
-  TEXT (command) INT (approval) INT (max_tasks) TEXT (protected_paths) TEXT (hours) \
-      INT (turn_minutes) SRV_HOLD_FIELDS (INT, TEXT) INT (wake) INT (removed) INT (n_live) \
-          INT (n_finished) INT (n_needs) INT (n_questions) INT (n_waiting) INT (created)
+  TEXT (name) TEXT (repo_url) TEXT (checkout) TEXT (command) \
+  INT (approval) INT (max_tasks) TEXT (protected_paths) TEXT (hours) INT (turn_minutes) \
+  SRV_HOLD_FIELDS (INT, TEXT) \
+  INT (wake) INT (removed) \
+  INT (n_live) INT (n_finished) INT (n_needs) INT (n_questions) INT (n_waiting) \
+  INT (created)
 #define SRV_PLAN_FIELDS(INT, TEXT) \
-  INT (project) \
-  TEXT (title) \
-  TEXT (summary) \
-  INT (version) INT (state) INT (needs) INT (by_clock) SRV_HOLD_FIELDS (INT, TEXT) INT (created) \
-      INT (updated) INT (finished)
+  INT (project) TEXT (title) TEXT (summary) INT (version) INT (state) INT (needs) INT (by_clock) \
+  SRV_HOLD_FIELDS (INT, TEXT) \
+  INT (created) INT (updated) INT (finished)
 #define SRV_TASK_FIELDS(INT, TEXT) \
-  INT (plan) \
-  INT (project) \
-  TEXT (title) \
-  TEXT (paths) TEXT (depends_on) TEXT (branch) INT (state) INT (attempt) INT (lost) INT (awaiting) \
-      INT (job) SRV_HOLD_FIELDS (INT, TEXT) INT (created) INT (updated)
+  INT (plan) INT (project) TEXT (title) TEXT (paths) TEXT (depends_on) TEXT (branch) \
+  INT (state) INT (attempt) INT (lost) INT (awaiting) INT (job) \
+  SRV_HOLD_FIELDS (INT, TEXT) \
+  INT (created) INT (updated)
 #define SRV_BRIEF_FIELDS(INT, TEXT) TEXT (text)
 #define SRV_JOB_FIELDS(INT, TEXT) \
-  INT (task) \
-  INT (plan) \
-  INT (project) \
-  INT (token) TEXT (worker) INT (state) INT (attempt) INT (started) INT (heartbeat) INT (finished) \
-      INT (sequence) INT (latest_at) TEXT (latest)
+  INT (task) INT (plan) INT (project) INT (token) TEXT (worker) INT (state) INT (attempt) \
+  INT (started) INT (heartbeat) INT (finished) INT (sequence) INT (latest_at) TEXT (latest)
 #define SRV_MESSAGE_FIELDS(INT, TEXT) \
-  INT (project) \
-  INT (author) \
-  TEXT (text) \
-  INT (hash) INT (state) INT (deliveries) INT (sent) INT (delivered) TEXT (answer) INT (answered)
+  INT (project) INT (author) TEXT (text) INT (hash) INT (state) INT (deliveries) \
+  INT (sent) INT (delivered) TEXT (answer) INT (answered)
 #define SRV_QUESTION_FIELDS(INT, TEXT) \
   INT (project) TEXT (text) TEXT (options) INT (state) INT (asked) TEXT (answer) INT (answered)
 #define SRV_REPORT_FIELDS(INT, TEXT) INT (project) TEXT (text) INT (at)
@@ -194,13 +187,12 @@ srv_role_word (gint64 role);
 #define SRV_TOKEN_FIELDS(INT, TEXT) \
   TEXT (hash) INT (role) TEXT (name) INT (project) INT (lease) INT (created) INT (revoked)
 #define SRV_EVENT_FIELDS(INT, TEXT) \
-  INT (at) \
-  INT (project) INT (plan) INT (task) INT (role) TEXT (name) INT (what) TEXT (text) INT (ref)
+  INT (at) INT (project) INT (plan) INT (task) INT (role) TEXT (name) INT (what) TEXT (text) INT (ref)
 /* The answer of a request that came with an Idempotency-Key. */
 #define SRV_REPLAY_FIELDS(INT, TEXT) \
-  INT (token) \
-  TEXT (key) \
-  TEXT (request) INT (status) TEXT (body) TEXT (etag) TEXT (location) INT (secret) INT (at)
+  INT (token) TEXT (key) TEXT (request) INT (status) TEXT (body) TEXT (etag) TEXT (location) \
+  INT (secret) INT (at)
+/* clang-format on */
 
 /* X (KIND, Type, table, FIELDS) */
 #define SRV_RECORDS(X) \

@@ -79,9 +79,18 @@ srv_lease_current (SrvCall *call, gint64 project)
   return g_steal_pointer (&lease);
 }
 
-/* What a lease was given and left unanswered waits again, for at most SRV_MAX_DELIVERIES of them. */
+static gboolean
+waits_again (const SrvMessage *message, SrvLeaseEnd end)
+{
+  if (message->deliveries >= SRV_MAX_DELIVERIES)
+    return FALSE;
+  return end == SRV_LEASE_IS_FAILED
+         || (end == SRV_LEASE_IS_DETACHED && message->author == SRV_AUTHOR_USER);
+}
+
+/* What the lease was given and left unanswered. */
 static void
-take_back (SrvCall *call, SrvProject *project)
+take_back (SrvCall *call, SrvProject *project, SrvLeaseEnd end)
 {
   g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_UNANSWERED,
                                                    project->id, 0, NULL, MAX_DELIVERED);
@@ -89,11 +98,20 @@ take_back (SrvCall *call, SrvProject *project)
   for (guint i = 0; i < messages->len; i++)
     {
       SrvMessage *message = g_ptr_array_index (messages, i);
-      if (message->deliveries >= SRV_MAX_DELIVERIES)
+      if (waits_again (message, end))
+        {
+          message->state = SRV_MESSAGE_WAITING;
+          message->delivered = 0;
+          project->n_waiting++;
+        }
+      else if (message->author == SRV_AUTHOR_ENGINE)
+        {
+          /* It was told; it asks for no answer. */
+          message->state = SRV_MESSAGE_ANSWERED;
+          message->answered = call->now;
+        }
+      else
         continue;
-      message->state = SRV_MESSAGE_WAITING;
-      message->delivered = 0;
-      project->n_waiting++;
       srv_store_put (call->store, message);
     }
 }
@@ -121,7 +139,7 @@ srv_lease_finish (SrvCall *call,
                   SrvProject *project,
                   SrvLease *lease,
                   SrvEventKind how,
-                  gboolean returns,
+                  SrvLeaseEnd end,
                   const char *text)
 {
   g_autoptr (SrvToken) token = srv_store_get (call->store, SRV_RECORD_TOKEN, lease->token);
@@ -133,8 +151,7 @@ srv_lease_finish (SrvCall *call,
       token->revoked = call->now;
       srv_store_put (call->store, token);
     }
-  if (returns)
-    take_back (call, project);
+  take_back (call, project, end);
   srv_call_event (call, how, project->id, 0, 0, lease->id, text);
 }
 
@@ -147,7 +164,8 @@ holding_lease (SrvCall *call, SrvProject *project)
 
   if (lease && srv_rules_lease_is_over (lease->expires, lease->ended, call->now))
     {
-      srv_lease_finish (call, project, lease, SRV_EVENT_LEASE_EXPIRED, TRUE, lease->holder);
+      srv_lease_finish (call, project, lease, SRV_EVENT_LEASE_EXPIRED, SRV_LEASE_IS_FAILED,
+                        lease->holder);
       g_clear_pointer (&lease, srv_record_free);
     }
   return g_steal_pointer (&lease);
@@ -281,7 +299,10 @@ srv_op_LEASE_END (SrvCall *call)
   const char *text = srv_call_text (call, body, "text");
   gboolean failed = srv_call_word (call, body, "outcome", outcomes, 0) != 0;
   srv_lease_finish (call, project, lease, failed ? SRV_EVENT_TURN_CRASHED : SRV_EVENT_LEASE_ENDED,
-                    failed || lease->kind_of == SRV_LEASE_CHAT, text ? text : lease->holder);
+                    failed                             ? SRV_LEASE_IS_FAILED
+                    : lease->kind_of == SRV_LEASE_CHAT ? SRV_LEASE_IS_DETACHED
+                                                       : SRV_LEASE_IS_DONE,
+                    text ? text : lease->holder);
   srv_store_put (call->store, project);
   return srv_reply_json (200, srv_render_lease (lease));
 }

@@ -290,7 +290,7 @@ srv_op_PROJECT_REMOVE (SrvCall *call)
   g_autoptr (SrvLease) lease
       = srv_store_find_one (call->store, SRV_FIND_LEASE_LIVE, project->id, 0, NULL);
   if (lease)
-    srv_lease_finish (call, project, lease, SRV_EVENT_LEASE_ENDED, FALSE,
+    srv_lease_finish (call, project, lease, SRV_EVENT_LEASE_ENDED, SRV_LEASE_IS_DONE,
                       "The project was removed.");
   project->removed = 1;
   srv_store_put (call->store, project);

@@ -24,7 +24,8 @@ expire_leases (SrvCall *call)
       project = srv_store_get (call->store, SRV_RECORD_PROJECT, lease->project);
       if (!project)
         continue;
-      srv_lease_finish (call, project, lease, SRV_EVENT_LEASE_EXPIRED, TRUE, lease->holder);
+      srv_lease_finish (call, project, lease, SRV_EVENT_LEASE_EXPIRED, SRV_LEASE_IS_FAILED,
+                        lease->holder);
       srv_store_put (call->store, project);
     }
 }

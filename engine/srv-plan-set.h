@@ -95,13 +95,21 @@ srv_message_send (SrvCall *call, SrvProject *project, SrvAuthor author, const ch
 /* The lease that holds the project now; NULL: none. Does not look at expired ones. */
 SrvLease *
 srv_lease_current (SrvCall *call, gint64 project);
-/* Ends it: its token dies, what it left unanswered waits again when @returns. The caller writes @project. */
+/* How a lease ended, and so what becomes of the messages that it was given and did not answer. */
+typedef enum
+{
+  SRV_LEASE_IS_DONE,     /* a turn did what it wanted: they stay delivered */
+  SRV_LEASE_IS_DETACHED, /* a chat went: the user's wait again */
+  SRV_LEASE_IS_FAILED,   /* crashed or expired: all wait again */
+} SrvLeaseEnd;
+/* Ends it: its token dies. What the engine itself said counts as answered once its lease ended well. The
+ * caller writes @project. */
 void
 srv_lease_finish (SrvCall *call,
                   SrvProject *project,
                   SrvLease *lease,
                   SrvEventKind how,
-                  gboolean returns,
+                  SrvLeaseEnd end,
                   const char *text);
 void
 srv_job_lose (SrvCall *call, SrvJob *job);

@@ -65,8 +65,8 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "  delivered INTEGER NOT NULL, answer TEXT, answered INTEGER NOT NULL);"
   "CREATE INDEX message_project ON message (project);"
   "CREATE INDEX message_same ON message (project, hash);"
-  "CREATE INDEX message_open ON message (id) WHERE state < 2 AND author = 0;"
-  "CREATE INDEX message_project_open ON message (project) WHERE state < 2 AND author = 0;"
+  "CREATE INDEX message_open ON message (id) WHERE state < 2;"
+  "CREATE INDEX message_project_open ON message (project) WHERE state < 2;"
   "CREATE INDEX message_waiting ON message (project) WHERE state = 0;"
   "CREATE TABLE question (id INTEGER PRIMARY KEY, project INTEGER NOT NULL, text TEXT NOT NULL, "
   "options TEXT, "
@@ -115,7 +115,7 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
 #define FIND(name, kind, index, where) [SRV_FIND_##name] = { SRV_RECORD_##kind, index, where },
   FIND (PROJECTS, PROJECT, NULL, "removed = 0 AND id > ?1" OLDEST)
   FIND (PROJECT_BY_URL, PROJECT, "project_url", "removed = 0 AND repo_url = ?4 LIMIT ?3")
-  FIND (PROJECTS_DUE, PROJECT, "project_due", "removed = 0 AND (wake <> 0 OR n_waiting > 0)" OLDEST)
+  FIND (PROJECTS_DUE, PROJECT, "project_due", "removed = 0 AND (wake <> 0 OR n_waiting > 0) AND held = 0 AND command IS NOT NULL" OLDEST)
   FIND (PLANS, PLAN, NULL, "id < ?2" NEWEST)
   FIND (PROJECT_PLANS, PLAN, "plan_project", "project = ?1 AND id < ?2" NEWEST)
   FIND (PLANS_IN_STATE, PLAN, "plan_state", "state = ?1 AND id < ?2" NEWEST)
@@ -138,10 +138,10 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (JOB_SILENT_FIRST, JOB, "job_silent", "state = 0 ORDER BY heartbeat LIMIT ?3")
   FIND (MESSAGES, MESSAGE, NULL, "id < ?2" NEWEST)
   FIND (PROJECT_MESSAGES, MESSAGE, "message_project", "project = ?1 AND id < ?2" NEWEST)
-  FIND (MESSAGES_OPEN, MESSAGE, "message_open", "state < 2 AND author = 0 AND id < ?2" NEWEST)
-  FIND (PROJECT_MESSAGES_OPEN, MESSAGE, "message_project_open", "state < 2 AND author = 0 AND project = ?1 AND id < ?2" NEWEST)
+  FIND (MESSAGES_OPEN, MESSAGE, "message_open", "state < 2 AND id < ?2" NEWEST)
+  FIND (PROJECT_MESSAGES_OPEN, MESSAGE, "message_project_open", "state < 2 AND project = ?1 AND id < ?2" NEWEST)
   FIND (MESSAGES_WAITING, MESSAGE, "message_waiting", "state = 0 AND project = ?1" OLDEST)
-  FIND (MESSAGES_UNANSWERED, MESSAGE, "message_project_open", "state < 2 AND author = 0 AND project = ?1 AND state = 1" OLDEST)
+  FIND (MESSAGES_UNANSWERED, MESSAGE, "message_project_open", "state < 2 AND project = ?1 AND state = 1" OLDEST)
   FIND (MESSAGES_SAME, MESSAGE, "message_same", "project = ?1 AND hash = ?2" NEWEST)
   FIND (QUESTIONS_OPEN, QUESTION, "question_open", "state = 0" NEWEST)
   FIND (PROJECT_QUESTIONS_OPEN, QUESTION, "question_project_open", "state = 0 AND project = ?1" NEWEST)

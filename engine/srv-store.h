@@ -21,7 +21,7 @@ typedef enum
 {
   SRV_FIND_PROJECTS,               /* oldest first, not removed, id > a */
   SRV_FIND_PROJECT_BY_URL,         /* text; not removed */
-  SRV_FIND_PROJECTS_DUE,           /* wake or messages waiting; oldest first */
+  SRV_FIND_PROJECTS_DUE,           /* wake or messages waiting, a command, no hold; oldest first */
   SRV_FIND_PLANS,                  /* id < b */
   SRV_FIND_PROJECT_PLANS,          /* of project a, id < b; so each pair below */
   SRV_FIND_PLANS_IN_STATE,         /* state a, id < b */
@@ -41,10 +41,10 @@ typedef enum
   SRV_FIND_JOB_SILENT_FIRST, /* the running job with the oldest heartbeat */
   SRV_FIND_MESSAGES,         /* id < b */
   SRV_FIND_PROJECT_MESSAGES,
-  SRV_FIND_MESSAGES_OPEN, /* of the user, not answered; id < b */
+  SRV_FIND_MESSAGES_OPEN, /* not answered; id < b */
   SRV_FIND_PROJECT_MESSAGES_OPEN,
   SRV_FIND_MESSAGES_WAITING,    /* project a; any author; oldest first */
-  SRV_FIND_MESSAGES_UNANSWERED, /* project a: of the user, delivered, not answered; oldest first */
+  SRV_FIND_MESSAGES_UNANSWERED, /* project a: delivered, not answered; oldest first */
   SRV_FIND_MESSAGES_SAME,       /* project a, hash b */
   SRV_FIND_QUESTIONS_OPEN,
   SRV_FIND_PROJECT_QUESTIONS_OPEN,

@@ -412,6 +412,18 @@ test_reject (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
   g_assert_cmpstr (TEXT ("plans.0.state"), ==, "rejected");
+  /* The notice reaches the next turn, and is over with it. */
+  g_assert_cmpuint (CALL (&f->admin, LEASE_END, srv_fixture_id (shop->foreman.lease), NULL), ==,
+                    200);
+  for (guint turn = 0; turn < 2; turn++)
+    {
+      g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, "p:~", "{\"holder\": \"next\"}"), ==, 201);
+      SrvActor next = srv_fixture_foreman (f);
+      g_assert_cmpuint (CALL (&next, MESSAGE_LIST, NULL, NULL, "waiting=true"), ==, 200);
+      g_assert_cmpuint (json_array_size (srv_fixture_get (f, "items")), ==, turn == 0);
+      g_assert_cmpuint (CALL (&next, LEASE_END, srv_fixture_id (next.lease), NULL), ==, 200);
+    }
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
   g_assert_cmpint (INT ("finished_more"), ==, 0);
 }
 

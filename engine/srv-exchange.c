@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include "srv-exchange.h"
+#include "srv-exchange-priv.h"
 
 #include "srv-http.h"
 #include "srv-input.h"
@@ -11,30 +11,6 @@
 #include <string.h>
 
 #define PROBLEM "application/problem+json"
-
-struct _SrvExchange
-{
-  guint n_refs;
-  const SrvExchangeContext *context;
-  SrvLink *link;          /* NULL: dropped */
-  SoupServerMessage *msg; /* NULL: dropped */
-  SrvRoute route;
-  SrvActor actor;
-  char *actor_name;
-  char *authorization; /* a stream asks again whether its token still lives */
-  char *if_match;
-  char *idempotency_key;
-  SrvReply *refusal; /* known before the body was read */
-  GByteArray *body;
-  DbrJsonDoc *doc;
-  SrvRequest request;
-  SrvPoll *poll;
-  gboolean is_paused;
-  gboolean is_stream;
-  gint64 after;         /* a stream's last event */
-  const char *query[7]; /* a stream's own */
-  char after_text[24];
-};
 
 static SrvExchange *
 exchange_ref (SrvExchange *self)
@@ -135,8 +111,8 @@ headers_add (SrvExchange *self, const SrvReply *reply)
     }
 }
 
-static void
-body_set (SrvExchange *self, const char *type, const char *text)
+void
+srv_exchange_set_body (SrvExchange *self, const char *type, const char *text)
 {
   soup_message_body_truncate (soup_server_message_get_response_body (self->msg));
   soup_message_headers_remove (soup_server_message_get_response_headers (self->msg),
@@ -156,8 +132,8 @@ message_resume (SrvExchange *self)
 }
 
 /* Takes @reply. */
-static void
-exchange_answer (SrvExchange *self, SrvReply *reply)
+void
+srv_exchange_answer (SrvExchange *self, SrvReply *reply)
 {
   char *text = NULL;
 
@@ -170,7 +146,7 @@ exchange_answer (SrvExchange *self, SrvReply *reply)
     text = json_dumps (reply->body, JSON_COMPACT);
   soup_server_message_set_status (self->msg, reply->status, NULL);
   headers_add (self, reply);
-  body_set (self, reply->status >= 400 ? PROBLEM : "application/json", text);
+  srv_exchange_set_body (self, reply->status >= 400 ? PROBLEM : "application/json", text);
   free (text);
   srv_reply_free (reply);
   message_resume (self);
@@ -181,199 +157,15 @@ on_engine_done (SrvReply *reply, gpointer user_data)
 {
   g_autoptr (SrvExchange) self = user_data;
 
-  exchange_answer (self, reply);
+  srv_exchange_answer (self, reply);
 }
 
-static void
-message_pause (SrvExchange *self)
+void
+srv_exchange_pause (SrvExchange *self)
 {
   srv_link_set_phase (self->link, SRV_LINK_WORKING, 0);
   self->is_paused = TRUE;
   soup_server_message_pause (self->msg);
-}
-
-/* -------------------------------------------------------------------- waiting */
-
-static gboolean
-is_alive (gpointer user_data)
-{
-  SrvExchange *self = user_data;
-
-  return self->link && !srv_link_is_gone (self->link);
-}
-
-static void
-on_poll_done (SrvReply *reply, gpointer user_data)
-{
-  SrvExchange *self = user_data;
-
-  self->poll = NULL;
-  exchange_answer (self, reply);
-}
-
-/* The seconds that the client would wait. */
-static gint64
-wait_asked (const SrvExchange *self)
-{
-  const char *text = srv_route_get (&self->route, "wait");
-  DbrJson member = dbr_json_get (self->request.body, "wait");
-  gint64 seconds = SRV_ROUTE_MAX_WAIT_S;
-
-  if (self->route.operation == SRV_OP_JOB_CLAIM)
-    /* What is not an integer of the range the engine refuses. */
-    return dbr_json_exists (member) && !dbr_json_int64 (member, &seconds) ? 0
-                                                                          : CLAMP (seconds, 0, 30);
-  return text ? g_ascii_strtoll (text, NULL, 10) : seconds;
-}
-
-static gboolean
-wants_stream (SrvExchange *self)
-{
-  const char *accept = soup_message_headers_get_list (
-      soup_server_message_get_request_headers (self->msg), "Accept");
-  g_autofree char *lower = accept ? g_ascii_strdown (accept, -1) : NULL;
-
-  return lower && strstr (lower, "text/event-stream");
-}
-
-/* The stream's own query: the client's filter, and from where on. */
-static void
-stream_query (SrvExchange *self)
-{
-  static const char *const filters[] = { "project", "repo_url" };
-  guint n = 0;
-
-  g_snprintf (self->after_text, sizeof self->after_text, "%" G_GINT64_FORMAT, self->after);
-  self->query[n++] = "after";
-  self->query[n++] = self->after_text;
-  for (guint i = 0; i < G_N_ELEMENTS (filters); i++)
-    for (guint q = 0; self->route.query[q]; q += 2)
-      if (strcmp (self->route.query[q], filters[i]) == 0)
-        {
-          self->query[n++] = self->route.query[q];
-          self->query[n++] = self->route.query[q + 1];
-        }
-  self->query[n] = NULL;
-  self->request.query = self->query;
-}
-
-/* Takes the text's bytes to the client; the next come when these are written. */
-static void
-stream_send (SrvExchange *self, char *text)
-{
-  soup_message_body_append_take (soup_server_message_get_response_body (self->msg), (guchar *) text,
-                                 strlen (text));
-  srv_link_set_phase (self->link, SRV_LINK_WRITING, SRV_HTTP_ANSWER_S);
-  soup_server_message_unpause (self->msg);
-}
-
-static void
-stream_begin (SrvExchange *self)
-{
-  SoupMessageHeaders *headers = soup_server_message_get_response_headers (self->msg);
-  gboolean is_old = soup_server_message_get_http_version (self->msg) == SOUP_HTTP_1_0;
-
-  self->is_stream = TRUE;
-  soup_server_message_set_status (self->msg, 200, NULL);
-  body_set (self, NULL, NULL);
-  soup_message_headers_replace (headers, "Content-Type", "text/event-stream");
-  soup_message_headers_replace (headers, "Cache-Control", "no-store");
-  soup_message_headers_set_encoding (headers, is_old ? SOUP_ENCODING_EOF : SOUP_ENCODING_CHUNKED);
-  soup_message_body_set_accumulate (soup_server_message_get_response_body (self->msg), FALSE);
-}
-
-static void
-stream_end (SrvExchange *self, SrvReply *refusal)
-{
-  char *data = json_dumps (refusal->body, JSON_COMPACT);
-  char *text = g_strdup_printf ("event: end\ndata: %s\n\n", data);
-
-  free (data);
-  srv_reply_free (refusal);
-  self->is_stream = FALSE;
-  stream_send (self, text);
-  soup_message_body_complete (soup_server_message_get_response_body (self->msg));
-}
-
-static void
-on_stream_done (SrvReply *reply, gpointer user_data)
-{
-  SrvExchange *self = user_data;
-  char *text;
-
-  self->poll = NULL;
-  if (reply->status != 200 && !self->is_stream)
-    {
-      exchange_answer (self, reply);
-      return;
-    }
-  if (reply->status != 200)
-    {
-      stream_end (self, reply);
-      return;
-    }
-  if (!self->is_stream)
-    {
-      stream_begin (self);
-      self->is_paused = FALSE;
-    }
-  text = srv_poll_stream_text (reply->body, &self->after);
-  srv_reply_free (reply);
-  stream_send (self, text);
-}
-
-static void
-stream_next (SrvExchange *self)
-{
-  SrvActor actor;
-  SrvReply *refusal
-      = srv_auth_check (self->context->engine, self->authorization, &self->route, &actor);
-
-  srv_link_set_phase (self->link, SRV_LINK_WORKING, 0);
-  if (refusal)
-    {
-      if (self->is_stream)
-        stream_end (self, refusal);
-      else
-        exchange_answer (self, refusal);
-      return;
-    }
-  stream_query (self);
-  self->poll
-      = srv_polls_add (self->context->polls, &self->request,
-                       self->is_stream ? SRV_HTTP_STREAM_S : 0, is_alive, on_stream_done, self);
-}
-
-static void
-on_wrote_chunk (SoupServerMessage *msg, SrvExchange *self)
-{
-  (void) msg;
-  if (self->is_stream && !self->poll)
-    stream_next (self);
-}
-
-static void
-wait_begin (SrvExchange *self)
-{
-  guint seconds;
-
-  message_pause (self);
-  if (self->route.operation == SRV_OP_EVENTS && wants_stream (self))
-    {
-      const char *last = soup_message_headers_get_one (
-          soup_server_message_get_request_headers (self->msg), "Last-Event-ID");
-      const char *after = srv_route_get (&self->route, "after");
-
-      /* A browser that connects again says where it was. */
-      self->after = g_ascii_strtoll (last ? last : after ? after : "0", NULL, 10);
-      self->after = MAX (self->after, 0);
-      g_signal_connect (self->msg, "wrote-chunk", G_CALLBACK (on_wrote_chunk), self);
-      stream_next (self);
-      return;
-    }
-  seconds = MIN ((guint) wait_asked (self), self->context->max_wait_s);
-  self->poll
-      = srv_polls_add (self->context->polls, &self->request, seconds, is_alive, on_poll_done, self);
 }
 
 /* -------------------------------------------------------------------- reading */
@@ -473,7 +265,7 @@ on_got_headers (SoupServerMessage *msg, SrvExchange *self)
     }
   if (soup_message_headers_get_expectations (headers) & SOUP_EXPECTATION_CONTINUE)
     {
-      body_set (self, NULL, NULL);
+      srv_exchange_set_body (self, NULL, NULL);
       if (self->refusal)
         srv_exchange_cut (self, g_steal_pointer (&self->refusal));
     }
@@ -512,7 +304,7 @@ srv_exchange_new (const SrvExchangeContext *context, SrvLink *link, SoupServerMe
    * status is therefore not said again in it. */
   json_object_del (reply->body, "status");
   text = json_dumps (reply->body, JSON_COMPACT);
-  body_set (self, PROBLEM, text);
+  srv_exchange_set_body (self, PROBLEM, text);
   free (text);
   srv_reply_free (reply);
   soup_message_body_set_accumulate (soup_server_message_get_request_body (msg), FALSE);
@@ -564,7 +356,7 @@ static void
 openapi_answer (SrvExchange *self)
 {
   soup_server_message_set_status (self->msg, 200, NULL);
-  body_set (self, "application/json", srv_openapi);
+  srv_exchange_set_body (self, "application/json", srv_openapi);
   message_resume (self);
 }
 
@@ -577,21 +369,21 @@ srv_exchange_run (SrvExchange *self)
     refusal = body_read (self);
   if (refusal)
     {
-      exchange_answer (self, refusal);
+      srv_exchange_answer (self, refusal);
       return;
     }
   request_fill (self);
   if (self->route.operation == SRV_OP_OPENAPI)
     openapi_answer (self);
   else if (self->route.operation == SRV_OP_HEALTH)
-    exchange_answer (self, health ());
+    srv_exchange_answer (self, health ());
   else if (srv_operations[self->route.operation].kind == SRV_READ)
-    exchange_answer (self, srv_engine_read (self->context->engine, &self->request));
+    srv_exchange_answer (self, srv_engine_read (self->context->engine, &self->request));
   else if (srv_operations[self->route.operation].kind == SRV_WAIT)
-    wait_begin (self);
+    srv_exchange_wait (self);
   else
     {
-      message_pause (self);
+      srv_exchange_pause (self);
       srv_engine_write (self->context->engine, &self->request, on_engine_done, exchange_ref (self));
     }
 }

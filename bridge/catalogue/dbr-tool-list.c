@@ -121,8 +121,8 @@ schema_of (const DbrParam *param)
   add_limits (schema, param);
   if (param->default_value)
     json_object_set_new (schema, "default", from_doc (param->default_value));
-  if (param->items)
-    json_object_set_new (schema, "items", schema_of (param->items));
+  if (param->type == DBR_PARAM_ARRAY) /* there are clients that refuse an array without */
+    json_object_set_new (schema, "items", param->items ? schema_of (param->items) : json_object ());
   if (param->members)
     close_object (schema, param->members);
   return schema;

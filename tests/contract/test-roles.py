@@ -49,7 +49,7 @@ def shape(schema):
     text = schema["type"]
     if "enum" in schema:
         text += "(" + "|".join(map(str, schema["enum"])) + ")"
-    if "items" in schema:
+    if schema.get("items"):
         text += f"[{shape(schema['items'])}]"
     if schema.get("properties"):
         text += "{" + ", ".join(arguments(schema)) + "}"

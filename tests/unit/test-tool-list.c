@@ -149,14 +149,15 @@ lint_schema (json_t *schema, gboolean is_root)
   size_t i;
   json_array_foreach (json_object_get (schema, "required"), i, value)
       g_assert_nonnull (json_object_get (properties, json_string_value (value)));
-  if (json_object_get (schema, "items"))
+  const json_t *items = json_object_get (schema, "items");
+  g_assert_true ((items != NULL) == g_str_equal (type, "array"));
+  if (json_object_size (items))
     lint_schema (json_object_get (schema, "items"), FALSE);
 }
 
 static void
-test_lint (gconstpointer data)
+lint_tools (const DbrCatalogue *catalogue)
 {
-  g_autoptr (DbrCatalogue) catalogue = load_file (data);
   for (guint i = 0; i < catalogue->tools->len; i++)
     {
       const DbrTool *tool = g_ptr_array_index (catalogue->tools, i);
@@ -170,6 +171,24 @@ test_lint (gconstpointer data)
     }
 }
 
+static void
+test_lint (gconstpointer data)
+{
+  g_autoptr (DbrCatalogue) catalogue = load_file (data);
+  lint_tools (catalogue);
+}
+
+static void
+test_lint_engine (gconstpointer data)
+{
+  g_autofree char *file = g_test_build_filename (G_TEST_DIST, "schemas", "engine.xml", NULL);
+  g_autoptr (GError) error = NULL;
+  DbrCatalogueOptions options = { .is_shipped = TRUE, .offer = data };
+  g_autoptr (DbrCatalogue) catalogue = dbr_catalogue_load (file, &options, &error);
+  g_assert_no_error (error);
+  lint_tools (catalogue);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -177,6 +196,10 @@ main (int argc, char **argv)
   g_test_add_func ("/tool-list/whole", test_whole);
   g_test_add_func ("/tool-list/no-parameters", test_no_parameters);
   g_test_add_func ("/tool-list/annotations", test_annotations);
+  g_test_add_data_func ("/tool-list/lint/foreman", "foreman", test_lint_engine);
+  g_test_add_data_func ("/tool-list/lint/client", "client", test_lint_engine);
+  g_test_add_data_func ("/tool-list/lint/coordinator", "coordinator", test_lint_engine);
+  g_test_add_data_func ("/tool-list/lint/admin", "admin", test_lint_engine);
   g_test_add_data_func ("/tool-list/lint/airflow", "schemas/airflow.xml", test_lint);
   g_test_add_data_func ("/tool-list/lint/example", "doc/example-catalogue.xml", test_lint);
   return g_test_run ();

@@ -10,6 +10,7 @@
 #include "srv-keep.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct
 {
@@ -69,7 +70,6 @@ srv_cmd_backup (int argc, char **argv)
   g_autofree char *state = NULL;
   const GOptionEntry entries[]
       = { { "state", 0, 0, G_OPTION_ARG_FILENAME, &state, "the state's file", "FILE" }, { NULL } };
-  g_autoptr (SrvEngine) engine = NULL;
   g_autoptr (GError) error = NULL;
   int status = 0;
 
@@ -83,8 +83,8 @@ srv_cmd_backup (int argc, char **argv)
     }
   if (!state)
     state = dbr_place_state ();
-  engine = srv_engine_new (&(SrvEngineOptions){ .file = state, .synchronous = TRUE }, &error);
-  if (!engine || !srv_engine_backup (engine, argv[1], &error))
+  umask (077);
+  if (!srv_engine_backup_file (state, argv[1], &error))
     {
       g_printerr ("drawbridge-engine backup: %s\n", error->message);
       return 1;

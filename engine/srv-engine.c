@@ -365,6 +365,16 @@ srv_engine_backup (SrvEngine *self, const char *to, GError **error)
 }
 
 gboolean
+srv_engine_backup_file (const char *file, const char *to, GError **error)
+{
+  SrvStore *store = srv_store_open (file, FALSE, FALSE, error);
+  gboolean ok = store && srv_store_backup (store, to, error);
+
+  srv_store_free (store);
+  return ok;
+}
+
+gboolean
 srv_engine_check (const char *file, char **out_report, GError **error)
 {
   GString *findings = g_string_new (NULL);

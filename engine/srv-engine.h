@@ -127,6 +127,9 @@ srv_engine_turns_due (SrvEngine *self);
 /* Copies the file while it is used (SQLite backup). Checks it (integrity and our own invariants): TRUE when sound; *out_report one line a finding. */
 gboolean
 srv_engine_backup (SrvEngine *self, const char *to, GError **error);
+/* The same of a file that another process may have open: takes no lock of the engine's. */
+gboolean
+srv_engine_backup_file (const char *file, const char *to, GError **error);
 gboolean
 srv_engine_check (const char *file, char **out_report, GError **error);
 /* Counted in our VFS shim, for tests and bench. */

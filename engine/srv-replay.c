@@ -9,7 +9,7 @@
 struct _SrvReplays
 {
   GHashTable *secrets; /* replay id -> body as text */
-  GQueue order;        /* the same ids, oldest first */
+  GQueue order;        /* copies of the ids, oldest first */
 };
 
 SrvReplays *
@@ -25,7 +25,7 @@ srv_replays_new (void)
 void
 srv_replays_free (SrvReplays *self)
 {
-  g_queue_clear (&self->order);
+  g_queue_clear_full (&self->order, g_free);
   g_hash_table_unref (self->secrets);
   g_free (self);
 }
@@ -46,15 +46,16 @@ srv_replay_fingerprint (const SrvRequest *request)
   return g_compute_checksum_for_string (G_CHECKSUM_SHA256, text->str, (gssize) text->len);
 }
 
+/* An id may come twice, when the transaction of its first failed: table and queue own their ids each. */
 static void
 remember (SrvReplays *self, gint64 id, char *body)
 {
-  gint64 *key = g_memdup2 (&id, sizeof (id));
-
-  g_hash_table_insert (self->secrets, key, body);
-  g_queue_push_tail (&self->order, key);
-  if (g_queue_get_length (&self->order) > SRV_REPLAY_MAX_SECRETS)
-    g_hash_table_remove (self->secrets, g_queue_pop_head (&self->order));
+  g_hash_table_replace (self->secrets, g_memdup2 (&id, sizeof (id)), body);
+  g_queue_push_tail (&self->order, g_memdup2 (&id, sizeof (id)));
+  if (g_queue_get_length (&self->order) <= SRV_REPLAY_MAX_SECRETS)
+    return;
+  g_autofree gint64 *oldest = g_queue_pop_head (&self->order);
+  g_hash_table_remove (self->secrets, oldest);
 }
 
 SrvReply *

@@ -293,12 +293,12 @@ test_plan_problems (Shop *shop, gconstpointer data)
   (void) data;
   g_assert_cmpuint (
       CALL (&shop->foreman, PLAN_CREATE, NULL,
-            "{\"title\": \"\", \"sumary\": 1, \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", "
+            "{\"title\": \"\", \"colour\": 1, \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", "
             "\"depends_on\": [\"Z\", 5, \"A\"]},"
             "{\"title\": \"A\", \"brief\": 3, \"paths\": [\"../x\"], \"branch\": \"a b\"}]}"),
       ==, 422);
   PROBLEM (422, "invalid", "\"title\", \"problem\": \"is empty\"");
-  PROBLEM (422, "invalid", "\"sumary\", \"problem\": \"is not known here\"");
+  PROBLEM (422, "invalid", "\"colour\", \"problem\": \"is not known here\"");
   PROBLEM (422, "invalid",
            "\"tasks[0].depends_on[0]\", \"problem\": \"names the task \\\"Z\\\", which the plan "
            "does not have\"");

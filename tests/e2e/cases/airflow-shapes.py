@@ -42,7 +42,10 @@ def trigger_bodies():
         fake.forget()
         detail = [{"loc": ["body", "logical_date"], "msg": "Input should have timezone info"}]
         fake.always("POST", "/api/v2/dags/d/dagRuns", status=422, body={"detail": detail})
-        has(bridge.bad("trigger_dag_run", {"dag_id": "d", "logical_date": "2026-01-01"}), "422", "body.logical_date", "timezone")
+        has(bridge.bad("trigger_dag_run", {"dag_id": "d", "logical_date": "2026-01-01T00:00:00Z"}), "422", "body.logical_date", "timezone")
+        fake.forget()
+        has(bridge.bad("trigger_dag_run", {"dag_id": "d", "logical_date": "2026-01-01"}), "logical_date", "doesn't match")
+        want(not fake.requests(), "a date without an offset was sent")
 
 
 def clamped_pages():
@@ -125,7 +128,7 @@ def long_log():
             has(text, "3 lines of 200002", "line 199999.", "the last")
             lacks(text, "line 199990.")
             text = bridge.good("get_task_log", {**WHERE, "task_id": "t", "level": "error"})
-            has(text, "1 match", "the last")
+            has(text, "1 line matches", "the last")
             text = bridge.good("get_task_log", {**WHERE, "task_id": "t", "contains": "LINE 777.", "context": 1})
             has(text, "line 776.", "line 777.", "line 778.")
 
@@ -145,7 +148,7 @@ def mapped():
     with Fake() as fake, Bridge(fake) as bridge:
         fake.always("GET", f"{RUN}/taskInstances", body=listed(*(task(map_index=i, state="success" if i else "failed") for i in range(3))))
         for tool in ("get_task_log", "get_task_instance"):
-            has(bridge.good(tool, {**WHERE, "task_id": "t"}), "mapped", "0-2", "map_index")
+            has(bridge.bad(tool, {**WHERE, "task_id": "t"}), "mapped", "0-2", "failed: 0", "map_index")
         want(not [r for r in fake.requests() if "/logs/" in r["target"]], "a log was asked for")
         fake.forget()
         fake.always("GET", f"{RUN}/taskInstances", body=listed(task(map_index=2, try_number=3)))

@@ -41,7 +41,8 @@ typedef struct
   SrvProcess *process;
   SrvOutput *output;
   guint renew_source;
-  gint64 started; /* monotonic */
+  gint64 started;   /* monotonic */
+  gboolean stopped; /* its lease was ended by somebody else */
 } Turn;
 
 struct _SrvRunner
@@ -212,21 +213,12 @@ on_turn_done (SrvProcessEnd end, int value, gpointer user_data)
             text->str);
 }
 
-static void
-on_renewed (SrvRunner *self, gint64 project, const SrvReply *reply)
-{
-  Turn *turn = g_hash_table_lookup (self->turns, &project);
-  /* Ended by the admin, or by the foreman itself: what runs has lost its say. */
-  if (turn != NULL && turn->process != NULL && (reply->status == 409 || reply->status == 404))
-    srv_process_stop (turn->process);
-}
-
 static gboolean
 on_renew (gpointer user_data)
 {
   Turn *self = user_data;
   ask_engine (self->runner, SRV_OP_LEASE_RENEW, self->lease, self->turn->project,
-              json_pack ("{s:i}", "ttl", (int) SRV_RUNNER_LEASE_S), on_renewed);
+              json_pack ("{s:i}", "ttl", (int) SRV_RUNNER_LEASE_S), NULL);
   return G_SOURCE_CONTINUE;
 }
 
@@ -387,6 +379,28 @@ is_paused (SrvRunner *self, gint64 project, gint64 now, gint64 *inout_next)
   return TRUE;
 }
 
+/* Whose lease was ended by somebody else has lost its say: it is stopped, not left to find out. */
+static void
+stop_ended (SrvRunner *self)
+{
+  GHashTableIter iter;
+  gpointer value;
+  g_hash_table_iter_init (&iter, self->turns);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      Turn *turn = value;
+      SrvActor actor;
+      const char *why;
+      if (turn->process != NULL && !turn->stopped
+          && !srv_engine_authenticate (self->engine, turn->token, &actor, &why)
+          && g_strcmp0 (why, "lease_ended") == 0)
+        {
+          turn->stopped = TRUE;
+          srv_process_stop (turn->process);
+        }
+    }
+}
+
 static gboolean
 on_look (gpointer user_data)
 {
@@ -396,6 +410,7 @@ on_look (gpointer user_data)
   self->look_source = 0;
   if (self->stopping)
     return G_SOURCE_REMOVE;
+  stop_ended (self);
   g_autoptr (GPtrArray) due = srv_engine_turns_due (self->engine);
   g_ptr_array_set_free_func (due, NULL);
   for (guint i = 0; i < due->len; i++)

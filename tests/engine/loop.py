@@ -318,7 +318,7 @@ def test_spies():
     report = json.loads((shop.engine.folder / "spy" / "report.json").read_text())
     TAP.equal(report["opens"], [], "a foreman finds no other token")
     TAP.equal(report["sockets"], [shop.engine.socket], "no socket but the engine's")
-    TAP.equal([report["planned"], report["approved_with_own"]], [201, [[403, "role_not_allowed"]]],
+    TAP.equal([report["planned"], report["approved_with_own"]], [201, [[403, "wrong_role"]]],
               "its own makes a plan and doesn't approve it")
     TAP.ok(set(report["state"] or []) <= {"turns"}, "the state is out of sight", report["state"])
     plan = shop.plans(planner)[0]

@@ -116,37 +116,41 @@ kill_everything (Keeper *self, const sigset_t *signals)
 }
 
 static G_GNUC_NORETURN void
-become_command (char **argv, const sigset_t *before, int report)
+become_command (char **argv, const sigset_t *before, pid_t keeper)
 {
   char words[256];
   setsid ();
   prctl (PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid () == 1)
+  if (getppid () != keeper)
     _exit (SRV_KEEP_CANT_START);
   sigprocmask (SIG_SETMASK, before, NULL);
   execvp (argv[0], argv);
   int length
       = snprintf (words, sizeof words, "can't start %.150s: %s\n", argv[0], g_strerror (errno));
-  if (length > 0 && write (report, words, MIN ((size_t) length, sizeof words - 1)) < 0)
+  if (length > 0 && write (STDERR_FILENO, words, MIN ((size_t) length, sizeof words - 1)) < 0)
     _exit (SRV_KEEP_CANT_START);
   _exit (SRV_KEEP_CANT_START);
 }
 
 /* The command's words; NULL: bad usage. */
 static char **
-read_arguments (int argc, char **argv, guint *out_grace_ms)
+read_arguments (int argc, char **argv, guint *out_grace_ms, pid_t *out_parent)
 {
   *out_grace_ms = SRV_KEEP_GRACE_MS;
+  *out_parent = getppid ();
   for (int i = 1; i < argc; i++)
     {
       if (strcmp (argv[i], "--") == 0)
         return i + 1 < argc ? argv + i + 1 : NULL;
-      if (strncmp (argv[i], "--grace-ms=", 11) != 0)
-        return NULL;
       guint64 value;
-      if (!g_ascii_string_to_unsigned (argv[i] + 11, 10, 0, SRV_KEEP_MAX_GRACE_MS, &value, NULL))
+      if (g_str_has_prefix (argv[i], "--grace-ms=")
+          && g_ascii_string_to_unsigned (argv[i] + 11, 10, 0, SRV_KEEP_MAX_GRACE_MS, &value, NULL))
+        *out_grace_ms = (guint) value;
+      else if (g_str_has_prefix (argv[i], "--parent=")
+               && g_ascii_string_to_unsigned (argv[i] + 9, 10, 1, G_MAXINT, &value, NULL))
+        *out_parent = (pid_t) value;
+      else
         return NULL;
-      *out_grace_ms = (guint) value;
     }
   return NULL;
 }
@@ -181,10 +185,12 @@ int
 srv_keep_main (int argc, char **argv)
 {
   guint grace_ms;
-  char **command = read_arguments (argc, argv, &grace_ms);
+  pid_t parent;
+  char **command = read_arguments (argc, argv, &grace_ms, &parent);
   if (command == NULL)
     {
-      fputs ("usage: drawbridge-engine keep [--grace-ms=0..60000] -- COMMAND [ARGUMENT...]\n",
+      fputs ("usage: drawbridge-engine keep [--grace-ms=0..60000] [--parent=PID] -- COMMAND "
+             "[ARGUMENT...]\n",
              stderr);
       return 2;
     }
@@ -199,16 +205,17 @@ srv_keep_main (int argc, char **argv)
   sigaddset (&signals, SIGQUIT);
   sigprocmask (SIG_BLOCK, &signals, NULL);
   signal (SIGCHLD, SIG_DFL);
-  pid_t parent = getppid ();
+  /* It may have died before we asked to be told of it. */
   if (prctl (PR_SET_PDEATHSIG, SIGTERM) != 0 || prctl (PR_SET_CHILD_SUBREAPER, 1) != 0
       || getppid () != parent)
     {
       fprintf (stderr, "can't keep a command: %s\n", g_strerror (errno));
       return SRV_KEEP_CANT_START;
     }
+  pid_t keeper = getpid ();
   Keeper self = { .command = fork () };
   if (self.command == 0)
-    become_command (command, &before, STDERR_FILENO);
+    become_command (command, &before, keeper);
   if (self.command < 0)
     {
       fprintf (stderr, "can't start %s: %s\n", command[0], g_strerror (errno));

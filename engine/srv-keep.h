@@ -2,11 +2,12 @@
 /*
  * srv-keep: a small process between the engine and a command, so that nothing of it outlives it.
  *
- * `drawbridge-engine keep [--grace-ms=N] -- COMMAND…` runs the command in a session of its own and ends when
+ * `drawbridge-engine keep [--grace-ms=N] [--parent=PID] -- COMMAND…` runs the command in a session of its own and ends when
  * it ends: with its status, or 128 + the signal. Whatever the command started is killed then, however it
  * hid (own session, double fork): the keeper is the subreaper of all of it. SIGTERM asks the command
  * to stop, and kills it after the grace; SIGQUIT, or a second SIGTERM, kills at once. If whoever
- * started the keeper dies, that is a SIGTERM too: a killed engine leaves no orphans.
+ * started the keeper dies, that is a SIGTERM too: a killed engine leaves no orphans (PID is who
+ * that is, in case it dies first).
  */
 #pragma once
 

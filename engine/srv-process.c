@@ -171,6 +171,7 @@ keeper_words (const SrvProcessOptions *options)
   g_ptr_array_add (words, g_strdup (options->keeper));
   g_ptr_array_add (words, g_strdup ("keep"));
   g_ptr_array_add (words, g_strdup_printf ("--grace-ms=%u", options->grace_ms));
+  g_ptr_array_add (words, g_strdup_printf ("--parent=%d", (int) getpid ()));
   g_ptr_array_add (words, g_strdup ("--"));
   for (gsize i = 0; options->command[i] != NULL; i++)
     g_ptr_array_add (words, g_strdup (options->command[i]));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define MAX_WORD 63u
+#define MIN_PART 3u
 
 /* Levenshtein's distance with swapped neighbours as one slip. */
 static guint
@@ -37,6 +38,40 @@ edit_distance (const char *a, const char *b)
   return rows[len_a % 3][len_b];
 }
 
+/* How a known word holds the word: 3 at its beginning, 2 at its end, 1 inside, 0 not at all. */
+static guint
+holds (const char *known, const char *word)
+{
+  gsize len = strlen (word), known_len = strlen (known);
+  if (len < MIN_PART || len >= known_len)
+    return 0;
+  if (g_ascii_strncasecmp (known, word, len) == 0)
+    return 3;
+  if (g_ascii_strcasecmp (known + known_len - len, word) == 0)
+    return 2;
+  for (gsize i = 1; i + len < known_len; i++)
+    if (g_ascii_strncasecmp (known + i, word, len) == 0)
+      return 1;
+  return 0;
+}
+
+static const char *
+nearest_by_part (const char *word, const char *const *known)
+{
+  const char *nearest = NULL;
+  guint best = 0;
+  for (guint i = 0; known[i] && strlen (word) <= MAX_WORD; i++)
+    {
+      guint rank = holds (known[i], word);
+      if (rank > best || (rank > 0 && rank == best && strlen (known[i]) < strlen (nearest)))
+        {
+          best = rank;
+          nearest = known[i];
+        }
+    }
+  return nearest;
+}
+
 const char *
 dbr_nearest (const char *word, const char *const *known)
 {
@@ -52,5 +87,5 @@ dbr_nearest (const char *word, const char *const *known)
           nearest = known[i];
         }
     }
-  return nearest;
+  return nearest || known == NULL ? nearest : nearest_by_part (word, known);
 }

@@ -323,6 +323,25 @@ check_value (Check *check, const DbrParam *param, DbrJson value);
 static void
 check_members (Check *check, const GPtrArray *params, DbrJson object);
 
+/* The one allowed value that differs from @text only in case; NULL when it is one itself, or when
+ * none or several do. */
+static const char *
+in_another_case (const DbrParam *param, const char *text)
+{
+  const char *meant = NULL;
+  for (guint i = 0; param->values && param->values[i]; i++)
+    {
+      if (g_str_equal (param->values[i], text))
+        return NULL;
+      if (g_ascii_strcasecmp (param->values[i], text) != 0)
+        continue;
+      if (meant)
+        return NULL;
+      meant = param->values[i];
+    }
+  return meant;
+}
+
 static void
 check_string (Check *check, const DbrParam *param, DbrJson value)
 {
@@ -336,6 +355,12 @@ check_string (Check *check, const DbrParam *param, DbrJson value)
     }
   /* A slice isn't NUL-terminated; comparing needs that. */
   g_autofree char *copy = g_strndup (text, len);
+  const char *meant = memchr (text, '\0', len) ? NULL : in_another_case (param, copy);
+  if (meant)
+    {
+      dbr_json_builder_string (check->builder, meant, -1);
+      return;
+    }
   if (memchr (text, '\0', len))
     problem (check, DBR_ARGUMENT_ERROR_RANGE, "holds a NUL character; remove it.");
   else
@@ -399,14 +424,15 @@ check_number (Check *check, const DbrParam *param, DbrJson value)
 static void
 check_boolean (Check *check, DbrJson value)
 {
+  static const char *const yes[] = { "true", "yes", "on", NULL };
+  static const char *const no[] = { "false", "no", "off", NULL };
   g_autofree char *text = dbr_json_dup_string (value);
-  if (text)
-    g_strstrip (text);
+  g_autofree char *word = text ? g_ascii_strdown (g_strstrip (text), -1) : NULL;
   if (dbr_json_type (value) == DBR_JSON_BOOLEAN)
     dbr_json_builder_boolean (check->builder, dbr_json_get_boolean (value));
-  else if (text && !g_ascii_strcasecmp (text, "true"))
+  else if (word && g_strv_contains (yes, word))
     dbr_json_builder_boolean (check->builder, TRUE);
-  else if (text && !g_ascii_strcasecmp (text, "false"))
+  else if (word && g_strv_contains (no, word))
     dbr_json_builder_boolean (check->builder, FALSE);
   else
     wrong_type (check, value, "true or false");
@@ -429,6 +455,47 @@ check_object (Check *check, const DbrParam *param, DbrJson value)
     dbr_json_builder_link (check->builder, object);
 }
 
+/* ["a", "b"] for "a, b" (transfer full). */
+static char *
+as_array (const char *text)
+{
+  g_auto (GStrv) words = g_strsplit (text, ",", -1);
+  GString *out = g_string_new ("[");
+  for (guint i = 0; words[i]; i++)
+    {
+      if (i)
+        g_string_append (out, ", ");
+      dbr_text_append_json_string (out, g_strstrip (words[i]), -1);
+    }
+  g_string_append_c (out, ']');
+  return g_string_free (out, FALSE);
+}
+
+/* No array, but perhaps its one element: a string of its own. With a comma it may be several, which is
+ * not guessed at. */
+static void
+check_lone (Check *check, const DbrParam *param, DbrJson value)
+{
+  gboolean of_strings = param->items && param->items->type == DBR_PARAM_STRING;
+  g_autofree char *text = of_strings ? dbr_json_dup_string (value) : NULL;
+  if (text == NULL || strchr ("[{", *g_strchug (text)) || strlen (text) > MAX_SHOWN_BYTES
+      || param->min_items > 1 || param->max_items < 1)
+    {
+      wrong_type (check, value, "an array, such as [\"a\", \"b\"]");
+      return;
+    }
+  if (strchr (text, ','))
+    {
+      g_autofree char *array = as_array (text);
+      g_autofree char *expected = g_strdup_printf ("an array, written %s", array);
+      wrong_type (check, value, expected);
+      return;
+    }
+  dbr_json_builder_begin_array (check->builder);
+  check_value (check, param->items, value);
+  dbr_json_builder_end_array (check->builder);
+}
+
 static void
 check_array (Check *check, const DbrParam *param, DbrJson value)
 {
@@ -436,7 +503,7 @@ check_array (Check *check, const DbrParam *param, DbrJson value)
   DbrJson array = holder ? dbr_json_doc_root (holder) : value;
   if (dbr_json_type (array) != DBR_JSON_ARRAY)
     {
-      wrong_type (check, value, "an array, such as [\"a\", \"b\"]");
+      check_lone (check, param, value);
       return;
     }
   guint n = dbr_json_count (array), i = 0;

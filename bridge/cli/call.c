@@ -74,37 +74,67 @@ on_done (gpointer user_data, DbrCallResult *result)
   g_main_loop_quit (run->loop);
 }
 
+/* The parameter that a bare value is most likely meant for; NULL: the tool has none. */
+static const DbrParam *
+likeliest (const DbrTool *tool)
+{
+  for (guint i = 0; i < tool->params->len; i++)
+    {
+      const DbrParam *param = g_ptr_array_index (tool->params, i);
+      if (param->required)
+        return param;
+    }
+  return tool->params->len ? g_ptr_array_index (tool->params, 0) : NULL;
+}
+
+static gboolean
+add_pair (json_t *object, const DbrTool *tool, const char *pair, GError **error)
+{
+  const DbrParam *param = likeliest (tool);
+  const char *equals = strchr (pair, '=');
+  g_autofree char *name = equals ? g_strndup (pair, (gsize) (equals - pair)) : NULL;
+
+  if (equals && json_object_set_new (object, name, json_string (equals + 1)) == 0)
+    return TRUE;
+  if (equals)
+    g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_TYPE,
+                 _ ("\"%s\" is not name=value in UTF-8"), pair);
+  else if (param)
+    g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_TYPE,
+                 _ ("\"%s\" has no name: write NAME=VALUE, such as %s=%s"), pair, param->name,
+                 pair);
+  else
+    g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_TYPE,
+                 _ ("\"%s\" is one word too many: %s takes no arguments"), pair, tool->name);
+  return FALSE;
+}
+
 /* name=value pairs become strings: the argument check turns them into what the parameter wants, as
- * it does for a model's. */
+ * it does for a model's. One JSON object may stand for them all. */
 static DbrJsonDoc *
-read_arguments (char **pairs, const char *json, GError **error)
+read_arguments (const DbrTool *tool, char **pairs, const char *json, GError **error)
 {
   json_auto_t *object = NULL;
   json_error_t problem;
   char *text;
   DbrJsonDoc *doc;
 
+  if (json == NULL && pairs[0] && pairs[0][0] == '{' && pairs[1] == NULL)
+    json = *pairs++;
   object = json ? json_loads (json, JSON_DECODE_ANY, &problem) : json_object ();
   if (!json_is_object (object))
     {
       g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_TYPE,
-                   _ ("--arguments takes a JSON object"));
+                   _ ("the arguments are no JSON object: %s"),
+                   object ? _ ("it is another value") : problem.text);
       return NULL;
     }
   if (json && *pairs == NULL)
     return dbr_json_doc_new_from_data (json, -1, NULL,
                                        error); /* as it stands: numbers keep their bytes */
   for (guint i = 0; pairs[i]; i++)
-    {
-      const char *equals = strchr (pairs[i], '=');
-      g_autofree char *name = equals ? g_strndup (pairs[i], (gsize) (equals - pairs[i])) : NULL;
-      if (equals == NULL || json_object_set_new (object, name, json_string (equals + 1)) != 0)
-        {
-          g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_TYPE,
-                       _ ("\"%s\" is not name=value in UTF-8"), pairs[i]);
-          return NULL;
-        }
-    }
+    if (!add_pair (object, tool, pairs[i], error))
+      return NULL;
   text = json_dumps (object, JSON_COMPACT);
   doc = dbr_json_doc_new_from_data (text ? text : "{}", -1, NULL, error);
   free (text);
@@ -130,7 +160,30 @@ dbr_cli_run_tool (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments)
 }
 
 static int
-call_tool (DbrOpenOptions *open, const char *tool, DbrJsonDoc *arguments)
+call_tool (DbrToolHost *host, const char *name, char **pairs, const char *json)
+{
+  const DbrCatalogue *catalogue = dbr_host_catalogue (host);
+  const DbrTool *tool = dbr_catalogue_find (catalogue, name);
+  g_autoptr (DbrJsonDoc) arguments = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (tool == NULL)
+    {
+      g_autoptr (GPtrArray) names = g_ptr_array_new ();
+      g_autofree char *remedy = NULL;
+      for (guint i = 0; i < catalogue->tools->len; i++)
+        g_ptr_array_add (names, ((DbrTool *) g_ptr_array_index (catalogue->tools, i))->name);
+      remedy = dbr_cli_suggest (name, names);
+      g_printerr (_ ("drawbridge: no tool \"%s\" there.%s \"drawbridge tools\" lists them.\n"),
+                  name, remedy);
+      return DBR_EXIT_USAGE;
+    }
+  arguments = read_arguments (tool, pairs, json, &error);
+  return arguments ? dbr_cli_run_tool (host, name, arguments) : dbr_cli_complain (error);
+}
+
+static int
+open_and_call (DbrOpenOptions *open, char **words, const char *json)
 {
   g_autoptr (GError) error = NULL;
   DbrToolHost *host;
@@ -138,20 +191,30 @@ call_tool (DbrOpenOptions *open, const char *tool, DbrJsonDoc *arguments)
 
   if (!dbr_open_settle_offer (open, &error))
     return dbr_cli_complain (error);
-  if (open->backend == NULL && open->catalogue == NULL && !dbr_open_find_tool (open, tool, &error))
+  if (open->backend == NULL && open->catalogue == NULL
+      && !dbr_open_find_tool (open, words[0], &error))
     return dbr_cli_complain (error);
   host = dbr_open (open, &error);
   if (host == NULL)
     return dbr_cli_complain (error);
-  if (!host->has_tool (host, tool))
-    {
-      g_printerr (_ ("drawbridge: no tool \"%s\" there; \"drawbridge tools\" lists them\n"), tool);
-      dbr_host_free (host);
-      return DBR_EXIT_USAGE;
-    }
-  status = dbr_cli_run_tool (host, tool, arguments);
+  status = call_tool (host, words[0], words + 1, json);
   dbr_host_free (host);
   return status;
+}
+
+/* An argument of the tool that was written as an option. */
+static int
+complain_of_options (const GError *error, char **words)
+{
+  for (guint i = 0; words[i] && error->domain == G_OPTION_ERROR; i++)
+    if (error->code == G_OPTION_ERROR_UNKNOWN_OPTION && g_str_has_prefix (words[i], "--")
+        && strpbrk (words[i], "=_") && strstr (error->message, words[i]))
+      {
+        g_printerr (_ ("drawbridge: %s; arguments are written %s%s\n"), error->message,
+                    words[i] + 2, strchr (words[i], '=') ? "" : _ ("=VALUE"));
+        return DBR_EXIT_USAGE;
+      }
+  return dbr_cli_complain (error);
 }
 
 int
@@ -168,7 +231,6 @@ dbr_cli_call (int argc, char **argv)
             "JSON" },
           { NULL } };
   g_autoptr (GOptionContext) context = g_option_context_new (_ ("TOOL [NAME=VALUE...]"));
-  g_autoptr (DbrJsonDoc) arguments = NULL;
   g_autoptr (GError) error = NULL;
 
   g_option_context_set_summary (context, _ ("Calls one tool and prints its answer. Exit status: 0 "
@@ -176,16 +238,14 @@ dbr_cli_call (int argc, char **argv)
   g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
   g_option_context_add_main_entries (context, more, GETTEXT_PACKAGE);
   if (!g_option_context_parse (context, &argc, &argv, &error))
-    return dbr_cli_complain (error);
-  open.json_output = g_strcmp0 (output, "json") == 0;
-  if (argc < 2 || (output && !open.json_output && strcmp (output, "text") != 0))
+    return complain_of_options (error, argv);
+  if (!dbr_cli_read_output (output, &open.json_output))
+    return DBR_EXIT_USAGE;
+  if (argc < 2)
     {
       g_autofree char *help = g_option_context_get_help (context, TRUE, NULL);
       g_printerr ("%s", help);
       return DBR_EXIT_USAGE;
     }
-  arguments = read_arguments (argv + 2, json, &error);
-  if (arguments == NULL)
-    return dbr_cli_complain (error);
-  return call_tool (&open, argv[1], arguments);
+  return open_and_call (&open, argv + 1, json);
 }

@@ -61,7 +61,7 @@ typedef struct
   char *plain_http;
   char *scope;
   gboolean hide_gated;
-  double timeout_s;
+  char *timeout;            /* nullable: as it was written */
   gboolean is_command_line; /* refusals say what to do at a shell */
   gboolean assume_yes;
   gboolean json_output;
@@ -90,6 +90,12 @@ dbr_open_settle_offer (DbrOpenOptions *options, GError **error);
 /* Calls one tool that the host has and prints its answer, a failure to standard error. Gives the exit status. */
 int
 dbr_cli_run_tool (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments);
+/* Whether @output is a form of answers; FALSE after saying what it takes. */
+gboolean
+dbr_cli_read_output (const char *output, gboolean *out_is_json);
+/* " Did you mean NAME?", or "" (transfer full). @names: (element-type utf8) */
+char *
+dbr_cli_suggest (const char *name, const GPtrArray *names);
 /* Prints "drawbridge: MESSAGE" to standard error and gives DBR_EXIT_USAGE. */
 int
 dbr_cli_complain (const GError *error);

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "cli/dbr-cli.h"
+#include "dbr-nearest.h"
 #include "dbr-place.h"
 
 #include <glib/gi18n.h>
@@ -19,6 +20,7 @@ dbr_open_options_clear (DbrOpenOptions *self)
   g_strfreev (self->allow_env);
   g_free (self->plain_http);
   g_free (self->scope);
+  g_free (self->timeout);
 }
 
 GOptionEntry *
@@ -43,7 +45,7 @@ dbr_open_entries (DbrOpenOptions *self, gboolean for_call)
             N_ ("only tools of these categories (a,b)"), "LIST" },
           { "allow-plain-http", 0, 0, G_OPTION_ARG_STRING, &self->plain_http,
             N_ ("send credentials over plain http to this host"), "HOST" },
-          { "timeout", 0, 0, G_OPTION_ARG_DOUBLE, &self->timeout_s,
+          { "timeout", 0, 0, G_OPTION_ARG_STRING, &self->timeout,
             N_ ("how long a call may take (30)"), "SECONDS" },
           { for_call ? "yes" : "hide-gated", 0, 0, G_OPTION_ARG_NONE,
             for_call ? &self->assume_yes : &self->hide_gated,
@@ -60,6 +62,28 @@ dbr_cli_complain (const GError *error)
 {
   g_printerr ("drawbridge: %s\n", error->message);
   return DBR_EXIT_USAGE;
+}
+
+gboolean
+dbr_cli_read_output (const char *output, gboolean *out_is_json)
+{
+  *out_is_json = g_strcmp0 (output, "json") == 0;
+  if (output == NULL || *out_is_json || strcmp (output, "text") == 0)
+    return TRUE;
+  g_printerr (_ ("drawbridge: --output takes text or json, not \"%s\"\n"), output);
+  return FALSE;
+}
+
+char *
+dbr_cli_suggest (const char *name, const GPtrArray *names)
+{
+  g_autofree const char **all = g_new0 (const char *, names->len + 1);
+  const char *nearest;
+
+  for (guint i = 0; i < names->len; i++)
+    all[i] = g_ptr_array_index (names, i);
+  nearest = dbr_nearest (name, all);
+  return nearest ? g_strdup_printf (_ (" Did you mean %s?"), nearest) : g_strdup ("");
 }
 
 static DbrCatalogue *
@@ -111,6 +135,28 @@ load (const DbrOpenOptions *options, GError **error)
   return dbr_catalogue_load (options->catalogue, &how, error);
 }
 
+/* Without the option: 0, the backend's own. */
+static gboolean
+read_timeout (const char *text, guint *out_ms, GError **error)
+{
+  char *end;
+  double seconds;
+
+  *out_ms = 0;
+  if (text == NULL)
+    return TRUE;
+  seconds = g_ascii_strtod (text, &end);
+  /* So that NaN is refused, too. */
+  if (*text == '\0' || *end != '\0' || !(seconds >= 0.05 && seconds <= 3600))
+    {
+      g_set_error (error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_RULE,
+                   _ ("--timeout takes 0.05 to 3600 seconds, not \"%s\""), text);
+      return FALSE;
+    }
+  *out_ms = (guint) (seconds * 1000);
+  return TRUE;
+}
+
 DbrToolHost *
 dbr_open (const DbrOpenOptions *options, GError **error)
 {
@@ -120,12 +166,8 @@ dbr_open (const DbrOpenOptions *options, GError **error)
   g_autofree char *module = dbr_install_module ();
   DbrHostOptions how = { 0 };
 
-  if (options->timeout_s < 0 || options->timeout_s > 3600)
-    {
-      g_set_error (error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_RULE,
-                   _ ("--timeout takes 0.05 to 3600 seconds"));
-      return NULL;
-    }
+  if (!read_timeout (options->timeout, &how.backend.timeout_ms, error))
+    return NULL;
   catalogue = load (options, error);
   if (catalogue == NULL)
     return NULL;
@@ -138,7 +180,6 @@ dbr_open (const DbrOpenOptions *options, GError **error)
   how.backend.environment = options->environment;
   how.backend.module_file = module;
   how.backend.plain_http_host = options->plain_http;
-  how.backend.timeout_ms = options->timeout_s > 0 ? (guint) MAX (options->timeout_s * 1000, 50) : 0;
   how.scope = options->scope;
   how.hide_gated = options->hide_gated;
   how.is_command_line = options->is_command_line;
@@ -186,7 +227,15 @@ dbr_open_offers (const DbrOpenOptions *options, GError **error)
   return catalogue ? offer_names (catalogue) : NULL;
 }
 
-/* One place where a tool was found. */
+/* Looks for a tool in what is shipped. */
+typedef struct
+{
+  const char *tool;
+  const char *offer; /* nullable: any */
+  GPtrArray *places; /* (element-type Place) where it is */
+  GPtrArray *names;  /* (element-type utf8) of all tools that were passed */
+} Search;
+
 typedef struct
 {
   char *backend;
@@ -203,6 +252,13 @@ place_free (gpointer data)
 }
 
 static void
+add_names (GPtrArray *names, const DbrCatalogue *catalogue)
+{
+  for (guint i = 0; i < catalogue->tools->len; i++)
+    g_ptr_array_add (names, g_strdup (((DbrTool *) g_ptr_array_index (catalogue->tools, i))->name));
+}
+
+static void
 add_place (GPtrArray *places, const DbrCatalogue *catalogue)
 {
   Place *place = g_new0 (Place, 1);
@@ -211,28 +267,34 @@ add_place (GPtrArray *places, const DbrCatalogue *catalogue)
   g_ptr_array_add (places, place);
 }
 
+static void
+look_at (const Search *search, const DbrCatalogue *catalogue)
+{
+  add_names (search->names, catalogue);
+  if (dbr_catalogue_find (catalogue, search->tool))
+    add_place (search->places, catalogue);
+}
+
 /* Looks in every offer of one catalogue, or in that of the name asked for. */
 static gboolean
-look_in (
-    GPtrArray *places, const char *backend, const char *offer, const char *tool, GError **error)
+look_in (const Search *search, const char *backend, GError **error)
 {
   g_autoptr (DbrCatalogue) first = load_shipped (backend, NULL, error);
   g_auto (GStrv) offers = first ? offer_names (first) : NULL;
 
   if (first == NULL)
     return FALSE;
-  if (*offers == NULL && offer == NULL && dbr_catalogue_find (first, tool))
-    add_place (places, first);
+  if (*offers == NULL && search->offer == NULL)
+    look_at (search, first);
   for (guint i = 0; offers[i]; i++)
     {
       g_autoptr (DbrCatalogue) one = NULL;
-      if (offer && strcmp (offer, offers[i]) != 0)
+      if (search->offer && strcmp (search->offer, offers[i]) != 0)
         continue;
       one = load_shipped (backend, offers[i], error);
       if (one == NULL)
         return FALSE;
-      if (dbr_catalogue_find (one, tool))
-        add_place (places, one);
+      look_at (search, one);
     }
   return TRUE;
 }
@@ -259,9 +321,11 @@ dbr_open_find_tool (DbrOpenOptions *options, const char *tool, GError **error)
 {
   g_auto (GStrv) names = dbr_install_catalogues ();
   g_autoptr (GPtrArray) places = g_ptr_array_new_with_free_func (place_free);
+  g_autoptr (GPtrArray) tools = g_ptr_array_new_with_free_func (g_free);
+  const Search search = { tool, options->offer, places, tools };
 
   for (guint i = 0; names[i]; i++)
-    if (!look_in (places, names[i], options->offer, tool, error))
+    if (!look_in (&search, names[i], error))
       return FALSE;
   if (places->len == 1)
     {
@@ -276,10 +340,11 @@ dbr_open_find_tool (DbrOpenOptions *options, const char *tool, GError **error)
   else
     {
       g_autofree char *list = g_strjoinv (", ", names);
+      g_autofree char *remedy = dbr_cli_suggest (tool, tools);
       g_set_error (
           error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_REFERENCE,
-          _ ("no tool \"%s\" in any shipped backend (%s); \"drawbridge tools\" lists them"), tool,
-          list);
+          _ ("no tool \"%s\" in any shipped backend (%s).%s \"drawbridge tools\" lists them."),
+          tool, list, remedy);
     }
   return FALSE;
 }

@@ -260,7 +260,7 @@ dbr_cli_engine (int argc, char **argv)
   const GOptionEntry entries[]
       = { { "socket", 0, 0, G_OPTION_ARG_FILENAME, &open.socket,
             N_ ("the engine's unix socket, in place of any other address"), "PATH" },
-          { "timeout", 0, 0, G_OPTION_ARG_DOUBLE, &open.timeout_s,
+          { "timeout", 0, 0, G_OPTION_ARG_STRING, &open.timeout,
             N_ ("how long a call may take (30)"), "SECONDS" },
           { "output", 0, 0, G_OPTION_ARG_STRING, &output,
             N_ ("text, or json: the records that the answer is made of"), "text|json" },
@@ -279,9 +279,10 @@ dbr_cli_engine (int argc, char **argv)
   g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
   if (!g_option_context_parse (context, &argc, &argv, &error))
     return dbr_cli_complain (error);
-  open.json_output = g_strcmp0 (output, "json") == 0;
+  if (!dbr_cli_read_output (output, &open.json_output))
+    return DBR_EXIT_USAGE;
   command = find_command (argc - 1, argv + 1, &n_words);
-  if (command == NULL || (output && !open.json_output && strcmp (output, "text") != 0))
+  if (command == NULL)
     {
       g_autofree char *help = g_option_context_get_help (context, TRUE, NULL);
       g_printerr ("%s", help);

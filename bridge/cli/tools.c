@@ -138,10 +138,11 @@ dbr_cli_tools (int argc, char **argv)
   g_option_context_add_main_entries (context, more, GETTEXT_PACKAGE);
   if (!g_option_context_parse (context, &argc, &argv, &error))
     return dbr_cli_complain (error);
-  as_json = g_strcmp0 (output, "json") == 0;
-  if (output && !as_json && strcmp (output, "text") != 0)
+  if (!dbr_cli_read_output (output, &as_json))
+    return DBR_EXIT_USAGE;
+  if (argc > 2)
     {
-      g_printerr (_ ("drawbridge tools: --output takes text or json, not \"%s\"\n"), output);
+      g_printerr (_ ("drawbridge tools: \"%s\" is one argument too many\n"), argv[2]);
       return DBR_EXIT_USAGE;
     }
   if (argc == 2 && open.backend == NULL)

@@ -7,6 +7,7 @@
 
 #include "dbr-server.h"
 
+#include "dbr-nearest.h"
 #include "dbr-text.h"
 
 struct _DbrServer
@@ -239,6 +240,27 @@ read_retry (const Request *request, DbrCallSpec *spec, char **out_state)
   return TRUE;
 }
 
+/* With the listed tool that was most likely meant. */
+static void
+answer_unknown_tool (const Request *request, const char *tool)
+{
+  DbrToolHost *host = request->server->host;
+  json_auto_t *tools = host->list_tools (host);
+  g_autofree const char **names = g_new0 (const char *, json_array_size (tools) + 1);
+  g_autoptr (GString) message = g_string_new ("Unknown tool: ");
+  const char *nearest;
+  json_t *item;
+  size_t i;
+
+  json_array_foreach (tools, i, item) names[i] = json_string_value (json_object_get (item, "name"));
+  nearest = dbr_nearest (tool, names);
+  dbr_text_append_safe (message, tool, (gssize) dbr_text_cut_length (tool, strlen (tool), 128),
+                        DBR_TEXT_ONE_LINE);
+  if (nearest)
+    g_string_append_printf (message, "; did you mean %s?", nearest);
+  answer_error (request, DBR_RPC_ERROR_PARAMS, message->str);
+}
+
 static void
 handle_call_tool (const Request *request)
 {
@@ -259,7 +281,7 @@ handle_call_tool (const Request *request)
   if (tool == NULL)
     answer_error (request, DBR_RPC_ERROR_PARAMS, "Invalid params: name must be a tool's name");
   else if (!self->host->has_tool (self->host, tool))
-    answer_name_error (request, DBR_RPC_ERROR_PARAMS, "Unknown tool: ", tool);
+    answer_unknown_tool (request, tool);
   else if (dbr_json_exists (spec.arguments) && dbr_json_type (spec.arguments) != DBR_JSON_OBJECT)
     answer_error (request, DBR_RPC_ERROR_PARAMS, "Invalid params: arguments must be an object");
   else if (read_retry (request, &spec, &state) && !dbr_calls_start (self->calls, &spec))

@@ -353,6 +353,10 @@ test_call (void)
   ASSERT_SENT (
       f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"Unknown tool: "
          "no\\\\u{202E}such\"}}");
+  call (f, "1", "ecoh", "");
+  ASSERT_SENT (
+      f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,\"message\":\"Unknown tool: "
+         "ecoh; did you mean echo?\"}}");
   call (f, "1", "echo\\u0000", "");
   ASSERT_SENT_HAS (f, "-32602,\"message\":\"Invalid params: name must be a tool's name\"");
   take (f, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}");

@@ -101,6 +101,15 @@ test_nearest (void)
   g_assert_cmpstr (dbr_nearest ("lines", words), ==, "lines");
   g_assert_cmpstr (dbr_nearest ("staate", words), ==, "state");
   g_assert_null (dbr_nearest ("offset", words));
+  static const char *const parts[]
+      = { "dag_run_id", "dag_id", "warning", "note_of_run", "a_run_b", NULL };
+  g_assert_cmpstr (dbr_nearest ("run_id", parts), ==, "dag_run_id");
+  g_assert_cmpstr (dbr_nearest ("dag", parts), ==, "dag_id");
+  g_assert_cmpstr (dbr_nearest ("WARN", parts), ==, "warning");
+  g_assert_cmpstr (dbr_nearest ("run", parts), ==, "note_of_run"); /* an end before an inside */
+  g_assert_cmpstr (dbr_nearest ("note_of", parts), ==, "note_of_run");
+  g_assert_null (dbr_nearest ("ag", parts));
+  g_assert_null (dbr_nearest ("dag_id_of_it", parts));
   g_assert_null (dbr_nearest ("", words));
   g_assert_null (dbr_nearest ("x", NULL));
   g_autofree char *huge = g_strnfill (10000, 'l');

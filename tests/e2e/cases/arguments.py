@@ -151,7 +151,7 @@ def enums():
     with backend(Fake()) as fake, Bridge(fake) as bridge:
         has(bridge.bad("list_dag_runs", {"state": ["faild"]}), "failed", "queued")
         has(bridge.bad("list_dags", {"last_dag_run_state": "bad"}), "success")
-        has(bridge.bad("list_dag_runs", {"state": "failed"}), "state", "array")
+        has(bridge.bad("list_dag_runs", {"state": "failed, queued"}), "state", 'written ["failed", "queued"]')
 
 
 def shell_forms():
@@ -168,8 +168,64 @@ def shell_forms():
         has(err, "limit")
 
 
+def shell_mistakes():
+    """What a person types wrong is refused with what to type instead, and sends nothing"""
+    with backend(Fake()) as fake:
+        for words, says in (
+            (("call", "diagnose_dag_run", "orders_broken"), '"orders_broken" has no name: write NAME=VALUE, such as dag_id=orders_broken'),
+            (("call", "get_version", "now"), '"now" is one word too many: get_version takes no arguments'),
+            (("call", "get_dag", "--dag_id=x"), "Unknown option --dag_id=x; arguments are written dag_id=x"),
+            (("call", "get_dag", "--dag_id", "x"), "Unknown option --dag_id; arguments are written dag_id=VALUE"),
+            (("call", "get_dag", "{"), "the arguments are no JSON object: "),
+            (("call", "get_dag", "--arguments", "[]"), "the arguments are no JSON object: it is another value"),
+            (("call", "list_dgs"), 'no tool "list_dgs" in any shipped backend (airflow, engine). Did you mean list_dags? "drawbridge tools" lists them.'),
+            (("call", "--backend", "airflow", "list_dgs"), 'no tool "list_dgs" there. Did you mean list_dags? "drawbridge tools" lists them.'),
+            (("call", "list_dags", "--output=yaml"), '--output takes text or json, not "yaml"'),
+            (("tools", "--output=yaml"), '--output takes text or json, not "yaml"'),
+            (("engine", "status", "--output=yaml"), '--output takes text or json, not "yaml"'),
+            (("tools", "airflow", "extra"), '"extra" is one argument too many'),
+            (("mcp", "airflow", "extra"), '"extra" is one argument too many'),
+        ):
+            status, out, err = shell(*words, address=fake.url)
+            want(status == 2 and not out, words, status, out, err)
+            has(err, says)
+        for value in ("0", "0.001", "0.0499", "-1", "3600.1", "nan", "inf", "ten", "1s", ""):
+            for words in (("call", "list_dags"), ("mcp", "airflow"), ("tools", "airflow")):
+                status, out, err = shell(*words, f"--timeout={value}", address=fake.url)
+                want(status == 2 and not out, words, value, status, out, err)
+                has(err, f'--timeout takes 0.05 to 3600 seconds, not "{value}"')
+        want(not fake.all_requests(), fake.all_requests())
+        for value in ("0.05", "3600", "2.5"):
+            status, out, err = shell("tools", "airflow", f"--timeout={value}", address=fake.url)
+            want(status == 0, value, err)
+
+
+def forgiven():
+    """What has one meaning is taken as it is meant; what has several is refused with the exact form"""
+    with backend(Fake()) as fake:
+        for words, sent in (
+            (("list_dags", "tags=shop", "paused=no"), ("tags=shop", "paused=false")),
+            (("list_dag_runs", '{"dag_id": "etl", "limit": 7}'), ("limit=7",)),
+            (("list_dag_runs", "dag_id=etl", "state=FAILED"), ("state=failed",)),
+        ):
+            status, out, err = shell("call", *words, address=fake.url)
+            want(status == 0, words, status, out, err)
+            has(fake.requests()[-1]["target"], *sent)
+        fake.forget()
+        for words, says in (
+            (("list_dags", "tags=shop,etl"), 'tags: expected an array, written ["shop", "etl"], found the string "shop,etl".'),
+            (("get_task_log", "dag_id=d", "dag_run_id=r", "task_id=t", "level=warn"), "Did you mean warning?"),
+            (("get_task_instance", "dag_id=d", "run_id=r", "task_id=t"), 'did you mean "dag_run_id"?'),
+            (("get_dag", "dag=d"), 'did you mean "dag_id"?'),
+        ):
+            status, out, err = shell("call", *words, address=fake.url)
+            want(status == 1 and not out, words, status, out, err)
+            has(err, says)
+        want(not fake.all_requests(), fake.all_requests())
+
+
 if __name__ == "__main__":
     main([
         text_objects, wrong_text_objects, strings_stay, integers, map_indexes, booleans, left_out, required_empty,
-        nulls_in_bodies, exact_query, misspelt, enums, shell_forms,
+        nulls_in_bodies, exact_query, misspelt, enums, shell_forms, shell_mistakes, forgiven,
     ])

@@ -2,13 +2,14 @@
 /*
  * dbr-mask: secrets out of a text that is about to be shown; the contract is in dbr-text.h.
  *
- * Own secrets are compared through a decoder that reads percent escapes and JSON escapes as the
- * bytes they stand for, so every mixture of raw and escaped is one comparison. Whatever matches is
- * collected as ranges first and replaced afterwards: overlapping and adjoining finds become one
- * mark.
+ * Own secrets are compared through a decoder that reads escapes of all kinds as the bytes they stand
+ * for, so every mixture of raw and escaped is one comparison; escapes in escapes are decoded and
+ * searched again. Whatever matches is collected as ranges first and replaced afterwards: overlapping
+ * and adjoining finds become one mark.
  */
 #include "config.h"
 
+#include "dbr-mask-decode.h"
 #include "dbr-mask-shapes.h"
 #include "dbr-text.h"
 #include <string.h>
@@ -17,6 +18,9 @@
 /* The first ones come from the configuration and stay; after these the oldest is a sign-in's token.
  */
 #define KEPT_SECRETS 8u
+
+/* Escapes of escapes that are read, beside the outermost. */
+#define MAX_ESCAPE_DEPTH 3u
 
 typedef enum
 {
@@ -107,12 +111,6 @@ fold (Form form, char c)
     }
 }
 
-static gboolean
-is_escape (char c)
-{
-  return c == '%' || c == '\\';
-}
-
 static void
 add_start (DbrMask *self, guint8 byte, guint needle)
 {
@@ -129,11 +127,13 @@ add_needle (DbrMask *self, Form form, const char *bytes, gsize len)
   g_array_append_val (self->needles, needle);
   for (guint i = 1; i < 256; i++)
     {
-      if (is_escape ((char) i) || fold (form, (char) i) == bytes[0])
+      if (DBR_MASK_IS_ESCAPE (i) || fold (form, (char) i) == bytes[0])
         add_start (self, (guint8) i, index);
-      if (is_escape ((char) i) || fold (form, (char) i) == bytes[1])
+      if (DBR_MASK_IS_ESCAPE (i) || fold (form, (char) i) == bytes[1])
         self->goes_on[i] = TRUE;
     }
+  if (form != FORM_RAW)
+    self->goes_on['\n'] = self->goes_on['\r'] = TRUE;
 }
 
 /* The characters of a base64 text that depend on the secret alone, if it begins @before bytes into
@@ -189,52 +189,6 @@ dbr_mask_add (DbrMask *self, const char *secret)
 
 /* ------------------------------------------------------------------------------------ matching */
 
-static int
-hex_pair (const char *p)
-{
-  int high = g_ascii_xdigit_value (p[0]);
-  int low = high < 0 ? -1 : g_ascii_xdigit_value (p[1]);
-  return low < 0 ? -1 : high << 4 | low;
-}
-
-/* What an escape at @p stands for, as UTF-8: returns the bytes read, 0 if it is none. */
-static guint
-read_escape (const char *p, gsize left, char out[6], guint *out_len)
-{
-  *out_len = 1;
-  if (p[0] == '%')
-    {
-      int byte = left >= 3 ? hex_pair (p + 1) : -1;
-      out[0] = (char) byte;
-      return byte < 0 ? 0 : 3;
-    }
-  if (p[0] != '\\' || left < 2)
-    return 0;
-  if (p[1] == 'u')
-    {
-      int high = left >= 6 ? hex_pair (p + 2) : -1;
-      int low = high < 0 ? -1 : hex_pair (p + 4);
-      if (low < 0)
-        return 0;
-      *out_len = (guint) g_unichar_to_utf8 ((gunichar) (high << 8 | low), out);
-      return 6;
-    }
-  static const char names[] = "\"\\/bfnrt";
-  static const char values[] = "\"\\/\b\f\n\r\t";
-  const char *name = p[1] ? strchr (names, p[1]) : NULL;
-  if (!name)
-    return 0;
-  out[0] = values[name - names];
-  return 2;
-}
-
-/* Was the text cut here ("abcdef…")? Then the beginning of a secret is one too. */
-static gboolean
-is_cut (const char *p, gsize left)
-{
-  return left >= 3 && memcmp (p, "…", 3) == 0;
-}
-
 /* @out_stop: how far it read. */
 static gsize
 match_plain (const Needle *needle, const char *p, gsize left, gsize *out_stop)
@@ -245,7 +199,7 @@ match_plain (const Needle *needle, const char *p, gsize left, gsize *out_stop)
   *out_stop = n;
   if (n == needle->len)
     return n;
-  return n >= DBR_MASK_MIN_BYTES && is_cut (p + n, left - n) ? n : 0;
+  return n >= DBR_MASK_MIN_BYTES && dbr_mask_is_cut (p + n, left - n) ? n : 0;
 }
 
 /* In a form, a blank is written as a plus. */
@@ -253,6 +207,30 @@ static gboolean
 is_form_blank (const Needle *needle, char found, char wanted)
 {
   return needle->form == FORM_RAW && found == '+' && wanted == ' ';
+}
+
+/* Long base64 and hex are written in lines, which may be indented. */
+static gboolean
+is_wrap (const Needle *needle, char c)
+{
+  return needle->form != FORM_RAW && (c == '\n' || c == '\r' || c == ' ');
+}
+
+/* The bytes of an escape, if it goes on with the needle at @matched; else 0. */
+static guint
+match_escape (const Needle *needle, gsize matched, const char *p, gsize left, guint *out_matched)
+{
+  char decoded[6];
+  guint read = DBR_MASK_IS_ESCAPE (*p) ? dbr_mask_read_escape (p, left, decoded, out_matched) : 0;
+  if (read > 0 && *out_matched == 1 && matched > 0 && is_wrap (needle, decoded[0]))
+    {
+      *out_matched = 0;
+      return read;
+    }
+  for (guint i = 0; read > 0 && i < *out_matched; i++)
+    if (matched + i >= needle->len || fold (needle->form, decoded[i]) != needle->bytes[matched + i])
+      return 0;
+  return *out_matched > 0 || matched > 0 ? read : 0;
 }
 
 static gsize
@@ -263,19 +241,18 @@ match_escaped (const Needle *needle, const char *p, gsize left)
     {
       if (at == left)
         return 0;
-      char decoded[6];
       guint n = 0;
-      guint read = read_escape (p + at, left - at, decoded, &n);
-      for (guint i = 0; read > 0 && i < n; i++)
-        if (matched + i >= needle->len
-            || fold (needle->form, decoded[i]) != needle->bytes[matched + i])
-          read = 0;
+      guint read = match_escape (needle, matched, p + at, left - at, &n);
       if (read == 0)
         {
-          if (fold (needle->form, p[at]) != needle->bytes[matched]
-              && !is_form_blank (needle, p[at], needle->bytes[matched]))
-            return matched >= DBR_MASK_MIN_BYTES && is_cut (p + at, left - at) ? at : 0;
+          if (matched >= DBR_MASK_MIN_BYTES && dbr_mask_is_cut (p + at, left - at))
+            return at;
           read = n = 1;
+          if (matched > 0 && is_wrap (needle, p[at]))
+            n = 0;
+          else if (fold (needle->form, p[at]) != needle->bytes[matched]
+                   && !is_form_blank (needle, p[at], needle->bytes[matched]))
+            return 0;
         }
       at += read;
       matched += n;
@@ -292,9 +269,11 @@ match (const Needle *needle, const char *p, gsize left)
   gsize n = match_plain (needle, p, left, &stop);
   if (n > 0)
     return n;
+  if (stop > 0 && stop < left && is_wrap (needle, p[stop]))
+    return match_escaped (needle, p, left);
   /* Where no escape was met, the other way reads the same and ends there too. */
   for (gsize i = 0; i <= stop && i < left; i++)
-    if (is_escape (p[i]))
+    if (DBR_MASK_IS_ESCAPE (p[i]))
       return match_escaped (needle, p, left);
   return 0;
 }
@@ -321,7 +300,7 @@ find_own (const DbrMask *self, const char *text, gsize len, GArray **ranges)
       if (G_LIKELY (!candidates))
         continue;
       /* Behind a plain byte the next one tells most places apart: every needle is longer. */
-      if (!is_escape (text[i]) && i + 1 < len && !self->goes_on[(guint8) text[i + 1]])
+      if (!DBR_MASK_IS_ESCAPE (text[i]) && i + 1 < len && !self->goes_on[(guint8) text[i + 1]])
         continue;
       gsize n = longest_match (self, candidates, text + i, len - i);
       if (n == 0)
@@ -338,6 +317,32 @@ compare_ranges (gconstpointer a, gconstpointer b)
   if (first->from != second->from)
     return first->from < second->from ? -1 : 1;
   return first->to < second->to ? -1 : first->to > second->to;
+}
+
+/* Escapes in escapes: JSON in a JSON string, an address in a query. Each level is what the one
+ * before stands for, and what is found there goes back the same way. */
+static void
+find_nested (const DbrMask *self, const char *text, gsize len, guint depth, GArray **ranges)
+{
+  if (depth == MAX_ESCAPE_DEPTH)
+    return;
+  GString *decoded = dbr_mask_decode (text, len);
+  if (!decoded)
+    return;
+  g_autoptr (GArray) found = NULL;
+  find_own (self, decoded->str, decoded->len, &found);
+  find_nested (self, decoded->str, decoded->len, depth + 1, &found);
+  if (found)
+    g_array_sort (found, compare_ranges);
+  DbrMaskWalk from = { text, len, 0, 0 };
+  for (guint i = 0; found && i < found->len; i++)
+    {
+      DbrMaskRange range = g_array_index (found, DbrMaskRange, i);
+      gsize start = dbr_mask_walk_to (&from, range.from, FALSE);
+      DbrMaskWalk to = from;
+      dbr_mask_add_range (ranges, start, dbr_mask_walk_to (&to, range.to, TRUE));
+    }
+  g_string_free (decoded, TRUE);
 }
 
 static void
@@ -365,10 +370,14 @@ dbr_mask_apply (const DbrMask *self, GString *text, gsize from, DbrMaskFlags fla
   if (from >= text->len)
     return;
   g_autoptr (GArray) ranges = NULL;
-  if (self && self->needles->len > 0)
-    find_own (self, text->str + from, text->len - from, &ranges);
   if (flags & DBR_MASK_SHAPES)
     dbr_mask_find_shapes (text->str + from, text->len - from, &ranges);
+  gboolean is_later = (flags & DBR_MASK_OWN_LATER) && ranges == NULL;
+  if (self && self->needles->len > 0 && !is_later)
+    {
+      find_own (self, text->str + from, text->len - from, &ranges);
+      find_nested (self, text->str + from, text->len - from, 0, &ranges);
+    }
   if (ranges == NULL)
     return;
   g_array_sort (ranges, compare_ranges);

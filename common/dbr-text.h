@@ -45,8 +45,9 @@ void
 dbr_mask_unref (DbrMask *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrMask, dbr_mask_unref)
 /* Remembers a secret: it is then masked raw, in base64 (all three alignments, standard and URL
- * alphabet), percent-encoded, JSON-escaped and hex, and its beginning (8 bytes and more) where a
- * text was cut with "…". At most 64 secrets: the first 8 (the configuration's) stay, then the oldest
+ * alphabet, wrapped or not), hex, percent-encoded, as a form, JSON and HTML escape it, in up to four
+ * such escapes of each other, and its beginning (8 bytes and more) where a text was cut with "…" or
+ * "...". At most 64 secrets: the first 8 (the configuration's) stay, then the oldest
  * (a sign-in's token) goes. */
 void
 dbr_mask_add (DbrMask *self, const char *secret);
@@ -56,6 +57,8 @@ typedef enum
   /* and well-known shapes: JWTs, Bearer/Basic headers, user:pass@ in URLs, password=, token=,
    * secret= and api_key= values, AKIA..., ghp_..., PEM private keys */
   DBR_MASK_SHAPES = 1 << 0,
+  /* our own are looked for later, over more text: here only where a shape would hide a part of one */
+  DBR_MASK_OWN_LATER = 1 << 1,
 } DbrMaskFlags;
 /* Masks in place everything from byte @from on. @self: nullable (then no own secrets). */
 void

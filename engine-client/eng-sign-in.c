@@ -169,6 +169,17 @@ eng_signer_is_named_by (const EngSigner *self, const EngReader *reader)
                                     self->renew_403);
 }
 
+/* The mark at a cut also tells the mask that a secret may have been cut there. */
+static void
+append_words (GString *words, const char *text, gsize len)
+{
+  gsize keep = MIN (len, 4 * MAX_DETAIL_BYTES);
+
+  dbr_text_append_safe (words, text, (gssize) keep, DBR_TEXT_ONE_LINE);
+  if (keep < len)
+    g_string_append (words, "…");
+}
+
 /* The backend's own words: `detail` as a string, or the `msg` of each of its items. Never the whole
  * body. */
 static void
@@ -186,7 +197,7 @@ append_detail (const EngSigner *self, const EngReader *reader, GString *out)
   detail = dbr_json_get (dbr_json_doc_root (doc), "detail");
   text = dbr_json_string (detail, scratch, &len);
   if (text != NULL)
-    dbr_text_append_safe (words, text, (gssize) MIN (len, 4 * MAX_DETAIL_BYTES), DBR_TEXT_ONE_LINE);
+    append_words (words, text, len);
   if (dbr_json_type (detail) == DBR_JSON_ARRAY)
     for (DbrJson item = dbr_json_first (detail);
          dbr_json_exists (item) && words->len < MAX_DETAIL_BYTES; item = dbr_json_next (item))
@@ -196,7 +207,7 @@ append_detail (const EngSigner *self, const EngReader *reader, GString *out)
           continue;
         if (words->len > 0)
           g_string_append (words, "; ");
-        dbr_text_append_safe (words, text, (gssize) MIN (len, MAX_DETAIL_BYTES), DBR_TEXT_ONE_LINE);
+        append_words (words, text, len);
       }
   if (self->mask != NULL)
     dbr_mask_apply (self->mask, words, 0, DBR_MASK_OWN);

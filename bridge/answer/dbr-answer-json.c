@@ -116,9 +116,10 @@ note_cut (Writer *self, const char *name, guint shown, guint count)
   if (count == shown || !self->cuts || self->n_named == MAX_NAMED_CUTS)
     return;
   g_string_append_printf (self->cuts, "%s", self->n_named++ > 0 ? ", " : "");
-  dbr_text_append_safe (self->cuts, name, (gssize) dbr_text_cut_length (name, strlen (name), 60),
-                        DBR_TEXT_ONE_LINE);
-  g_string_append_printf (self->cuts, " %u of %u", shown, count);
+  gsize len = strlen (name);
+  gsize keep = dbr_text_cut_length (name, len, 60);
+  dbr_text_append_safe (self->cuts, name, (gssize) keep, DBR_TEXT_ONE_LINE);
+  g_string_append_printf (self->cuts, "%s %u of %u", keep < len ? "…" : "", shown, count);
 }
 
 /* Where a container stood before the element in hand, to take that back. */

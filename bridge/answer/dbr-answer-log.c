@@ -231,9 +231,9 @@ append_time (LogText *self, LogEntry *entry, DbrJson time)
             : NULL;
   if (!parsed)
     {
-      dbr_text_append_safe (self->text, text, (gssize) dbr_text_cut_length (text, len, 40),
-                            DBR_TEXT_ONE_LINE);
-      g_string_append_c (self->text, ' ');
+      gsize keep = dbr_text_cut_length (text, len, 40);
+      dbr_text_append_safe (self->text, text, (gssize) keep, DBR_TEXT_ONE_LINE);
+      g_string_append (self->text, keep < len ? "… " : " ");
       return;
     }
   g_snprintf (entry->date, sizeof entry->date, "%04d-%02d-%02d", g_date_time_get_year (parsed),
@@ -250,7 +250,15 @@ append_level (LogText *self, DbrJson level)
   int rank = node_rank (level);
   if (!text || len == 0 || rank == RANK_INFO)
     return;
-  g_autofree char *upper = g_ascii_strup (text, (gssize) dbr_text_cut_length (text, len, 16));
+  gsize keep = dbr_text_cut_length (text, len, 16);
+  if (keep < len)
+    {
+      /* No level of anybody: as it came, so that a secret is seen. */
+      dbr_text_append_safe (self->text, text, (gssize) keep, DBR_TEXT_ONE_LINE);
+      g_string_append (self->text, "… ");
+      return;
+    }
+  g_autofree char *upper = g_ascii_strup (text, (gssize) len);
   dbr_text_append_safe (self->text, upper, -1, DBR_TEXT_ONE_LINE);
   g_string_append_c (self->text, ' ');
 }

@@ -306,7 +306,7 @@ render_line (Render *self, const Element *element, guint indent, GError **error)
     }
   /* An exception's message or a parameter's default shows in a line as well as in a log. Our own secrets are
    * looked for once, over the whole answer. */
-  dbr_mask_apply (NULL, self->out, from, DBR_MASK_SHAPES);
+  dbr_mask_apply (self->env->mask, self->out, from, DBR_MASK_SHAPES | DBR_MASK_OWN_LATER);
   g_string_append_c (self->out, '\n');
   if (self->out->len > (self->is_full ? self->hard_end : self->soft_end))
     line_too_long (self, from);

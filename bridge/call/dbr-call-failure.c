@@ -13,6 +13,7 @@
 
 #define DETAIL_MAX_BYTES 600u
 #define PROBLEMS_MAX 20u
+#define DETAIL_WINDOW_BYTES (4 * DETAIL_MAX_BYTES) /* looked at: escape sequences shrink a text */
 
 gboolean
 dbr_call_is_success (const DbrRequestDef *def, guint status)
@@ -110,6 +111,19 @@ is_html (const EngResponse *response)
   return response->content_type && strstr (response->content_type, "html");
 }
 
+/* Made safe, and no longer than a detail may be. The mark at a cut also tells the mask that a secret
+ * may have been cut there. */
+static void
+append_cut (GString *safe, const GString *text)
+{
+  gsize window = MIN (text->len, DETAIL_WINDOW_BYTES);
+  dbr_text_append_safe (safe, text->str, (gssize) window, DBR_TEXT_ONE_LINE);
+  gboolean is_cut = window < text->len || safe->len > DETAIL_MAX_BYTES;
+  g_string_truncate (safe, dbr_text_cut_length (safe->str, safe->len, DETAIL_MAX_BYTES));
+  if (is_cut)
+    g_string_append (safe, "…");
+}
+
 /* What the body says of the failure, short; "" when it says nothing. */
 static char *
 detail_of (DbrCall *self, const EngResponse *response)
@@ -132,15 +146,9 @@ detail_of (DbrCall *self, const EngResponse *response)
     {
       gsize len;
       const char *data = g_bytes_get_data (response->body, &len);
-      g_string_append_len (out, data, (gssize) MIN (len, DETAIL_MAX_BYTES));
+      g_string_append_len (out, data, (gssize) MIN (len, DETAIL_WINDOW_BYTES + 1));
     }
-  dbr_text_append_safe (safe, out->str, (gssize) MIN (out->len, 4 * DETAIL_MAX_BYTES),
-                        DBR_TEXT_ONE_LINE);
-  if (safe->len > DETAIL_MAX_BYTES)
-    {
-      g_string_truncate (safe, dbr_text_cut_length (safe->str, safe->len, DETAIL_MAX_BYTES));
-      g_string_append (safe, "...");
-    }
+  append_cut (safe, out);
   return g_string_free (g_steal_pointer (&safe), FALSE);
 }
 

@@ -24,7 +24,7 @@ parse (const GString *text)
 static DbrJsonDoc *
 read_head (const char *head, gsize len)
 {
-  static const char *const endings[] = { "...\"}", "}", "...\"", "...\"}]}", NULL };
+  static const char *const endings[] = { "…\"}", "}", "…\"", "…\"}]}", NULL };
 
   /* An escape or a character may be cut in two: step back over at most one of them. */
   for (guint back = 0; back < 12 && len > back; back++)

@@ -40,6 +40,86 @@ test_forms (void)
   assert_masked ("50%25off!", "<50%25off!>", "<[masked]>");
 }
 
+/* A secret in escapes of several kinds, and in escapes of escapes, as text that went through several
+ * programs holds it. */
+static void
+test_nested (void)
+{
+#define EMOJI "pa\xf0\x9f\x94\x91<&>'\"word"
+  static const struct
+  {
+    const char *secret, *in, *out;
+  } cases[] = {
+    { EMOJI, "\"pa\\ud83d\\udd11<&>'\\\"word\"", "\"[masked]\"" },
+    { EMOJI, "pa\xf0\x9f\x94\x91&lt;&amp;&gt;&#39;&quot;word.", "[masked]." },
+    { EMOJI, "pa&#x1F511;&#60;&#x26;&gt;&apos;&#34;word.", "[masked]." },
+    { EMOJI, "pa&amp;#x1f511;&amp;lt;&amp;amp;&amp;gt;&amp;#x27;&amp;quot;word;", "[masked];" },
+    { EMOJI, "b'pa\\xf0\\x9f\\x94\\x91<&>\\'\"word'", "b'[masked]'" },
+    { EMOJI, "x \\\"pa\\\\ud83d\\\\udd11<&>'\\\\\\\"word\\\" y", "x \\\"[masked]\\\" y" },
+    { "cAn/ry+%41", "u=cAn%252fry%252B%252541&v", "u=[masked]&v" },
+    { "cAn/ry+%41", "u=cAn%25252fry%25252B%25252541", "u=[masked]" },
+    { "cAn/ry+%41", "%22cAn%5C%2Fry%2B%2541%22", "%22[masked]%22" },
+    { "canary12", "c\\u{200B}a\\u{200B}n\\u{200B}ary12 x", "[masked] x" },
+    { "canary12", "c\\u0000a\\u0000n\\u0000a\\u0000r\\u0000y\\u00001\\u00002\\u0000.",
+      "[masked]\\u0000." },
+    { "canary12", "63 61 6e 61 72 79 31 32.", "[masked]." },
+    { "canary12", "&unknown; &#; &#x; &#99999999; \\u{} \\u{zz} \\ud83d %", NULL },
+    { "canary12", "%2563%2561%256e", NULL },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    assert_masked (cases[i].secret, cases[i].in, cases[i].out ? cases[i].out : cases[i].in);
+}
+
+static void
+test_wrapped (void)
+{
+  const char *secret = "a-token-of-such-a-length-that-its-base64-is-written-in-more-than-one-line";
+  g_autofree char *text = g_base64_encode ((const guchar *) secret, strlen (secret));
+  static const char *const breaks[] = { "\n", "\r\n", "\n    ", "\\n", "\\r\\n", NULL };
+  for (guint at = 1; at < 76; at += 5)
+    for (guint i = 0; breaks[i]; i++)
+      {
+        g_autofree char *in = g_strdup_printf ("<%.*s%s%s>", (int) at, text, breaks[i], text + at);
+        const char *secrets[] = { secret, NULL };
+        g_autofree char *out = masked (secrets, in, DBR_MASK_OWN);
+        g_assert_cmpuint (strlen (out), <=, strlen ("<" DBR_MASK_TEXT "XXXX>"));
+      }
+  assert_masked ("correct horse", "correct\nhorse", "correct\nhorse");
+}
+
+/* Wherever a text is cut, and in whatever form the secret stands: what is left of it isn't shown. */
+static void
+test_cut (void)
+{
+  const char *secret = "cAn\"ry/0123456789\xc3\xb6%41";
+  g_autofree char *base64 = g_base64_encode ((const guchar *) secret, strlen (secret));
+  g_autoptr (GString) percent = g_string_new (NULL);
+  g_autoptr (GString) unicode = g_string_new (NULL);
+  g_autoptr (GString) references = g_string_new (NULL);
+  for (const char *p = secret; *p; p += g_utf8_skip[(guint8) *p])
+    {
+      for (const char *byte = p; byte < p + g_utf8_skip[(guint8) *p]; byte++)
+        g_string_append_printf (percent, "%%%02x", (guint8) *byte);
+      g_string_append_printf (unicode, "\\u%04x", g_utf8_get_char (p));
+      g_string_append_printf (references, "&#%u;", g_utf8_get_char (p));
+    }
+  const char *const forms[] = { secret, base64, percent->str, unicode->str, references->str, NULL };
+  static const char *const marks[] = { "…", "..." };
+  for (guint form = 0; forms[form]; form++)
+    for (gsize keep = 8 * strlen (forms[form]) / strlen (secret) + 8; keep < strlen (forms[form]);
+         keep++)
+      for (guint mark = 0; mark < G_N_ELEMENTS (marks); mark++)
+        {
+          if (dbr_text_cut_length (forms[form], strlen (forms[form]), keep) != keep)
+            continue;
+          g_autofree char *in = g_strdup_printf ("x %.*s%s", (int) keep, forms[form], marks[mark]);
+          const char *secrets[] = { secret, NULL };
+          g_autofree char *out = masked (secrets, in, DBR_MASK_OWN);
+          if (!g_str_has_prefix (out, "x " DBR_MASK_TEXT))
+            g_error ("%s became %s", in, out);
+        }
+}
+
 static void
 test_base64 (void)
 {
@@ -101,6 +181,23 @@ test_overlap (void)
       g_autofree char *out = masked (secrets, cases[i].in, DBR_MASK_OWN);
       g_assert_cmpstr (out, ==, cases[i].out);
     }
+}
+
+/* A shape ends at a blank or a quote; a secret of our own that has one must not lose its beginning
+ * to it and show the rest. */
+static void
+test_later (void)
+{
+  g_autoptr (DbrMask) mask = dbr_mask_new ();
+  dbr_mask_add (mask, "hunter2, and more");
+  g_autoptr (GString) out = g_string_new ("password=hunter2, and more");
+  dbr_mask_apply (mask, out, 0, DBR_MASK_SHAPES | DBR_MASK_OWN_LATER);
+  g_assert_cmpstr (out->str, ==, "password=[masked]");
+  g_string_assign (out, "it is hunter2, and more");
+  dbr_mask_apply (mask, out, 0, DBR_MASK_SHAPES | DBR_MASK_OWN_LATER);
+  g_assert_cmpstr (out->str, ==, "it is hunter2, and more");
+  dbr_mask_apply (mask, out, 0, DBR_MASK_OWN);
+  g_assert_cmpstr (out->str, ==, "it is [masked]");
 }
 
 static void
@@ -173,9 +270,13 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/mask/forms", test_forms);
+  g_test_add_func ("/mask/nested", test_nested);
+  g_test_add_func ("/mask/wrapped", test_wrapped);
+  g_test_add_func ("/mask/cut", test_cut);
   g_test_add_func ("/mask/base64", test_base64);
   g_test_add_func ("/mask/limits", test_limits);
   g_test_add_func ("/mask/overlap", test_overlap);
+  g_test_add_func ("/mask/later", test_later);
   g_test_add_func ("/mask/from", test_from);
   g_test_add_func ("/mask/shapes", test_shapes);
   return g_test_run ();

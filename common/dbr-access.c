@@ -310,3 +310,42 @@ dbr_access_table_judge_template (const DbrAccessTable *self,
   access = judge_pieces (self, method, below, n, MATCH_TEMPLATE, &matched);
   return matched ? access : judge_pieces (self, method, below, n, MATCH_TEMPLATE_LOOSE, &matched);
 }
+
+/* ------------------------------------------------------------------------------------ headers */
+
+gboolean
+dbr_header_is_reserved (const char *name)
+{
+  static const char *const names[] = {
+    "accept",
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "cookie",
+    "expect",
+    "forwarded",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+    "via",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-real-ip",
+    NULL,
+  };
+  static const char *const prefixes[]
+      = { "content-", "proxy-", "x-forwarded-", "x-original-", "x-rewrite-", NULL };
+  g_autofree char *plain = g_ascii_strdown (name, -1);
+
+  g_strdelimit (plain, "_", '-');
+  for (guint i = 0; prefixes[i]; i++)
+    if (g_str_has_prefix (plain, prefixes[i]))
+      return TRUE;
+  return g_strv_contains (names, plain);
+}

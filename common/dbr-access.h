@@ -84,4 +84,13 @@ dbr_access_table_judge_template (const DbrAccessTable *self,
                                  const char *method,
                                  const char *path_template);
 
+/* Whether @name is a header field that no catalogue and no caller may set: it frames the message,
+ * carries credentials, names its type or the client, or makes the receiver take another method, host
+ * or path than the one that was judged. In any case; `_` counts as `-`, since servers that hand
+ * fields on as variables don't tell them apart.
+ * Source: RFC 9110, RFC 9112, RFC 7239; X-HTTP-Method-Override, X-Original-URL, X-Rewrite-URL and
+ * their kind are customs of servers and frameworks. */
+gboolean
+dbr_header_is_reserved (const char *name);
+
 G_END_DECLS

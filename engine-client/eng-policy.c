@@ -4,6 +4,8 @@
 
 #include "eng-policy.h"
 
+#include "dbr-access.h"
+
 #include <string.h>
 
 #define DAY_MS (24 * 60 * 60 * (gint64) 1000)
@@ -113,40 +115,6 @@ is_token_char (guchar c)
   return g_ascii_isalnum (c) || (c != '\0' && strchr ("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
-static gboolean
-is_reserved_header (const char *name)
-{
-  /* What frames the message, routes it, carries credentials or overrides the method. */
-  static const char *const reserved[] = {
-    "accept",
-    "accept-encoding",
-    "authorization",
-    "connection",
-    "cookie",
-    "expect",
-    "forwarded",
-    "host",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "user-agent",
-    "http2-settings",
-    "x-method-override",
-    "x-http-method",
-    "x-http-method-override",
-    NULL,
-  };
-  static const char *const prefixes[] = { "content-", "proxy-", "x-forwarded-", NULL };
-  g_autofree char *lower = g_ascii_strdown (name, -1);
-
-  for (guint i = 0; prefixes[i] != NULL; i++)
-    if (g_str_has_prefix (lower, prefixes[i]))
-      return TRUE;
-  return g_strv_contains (reserved, lower);
-}
-
 const char *
 eng_policy_check_header (const char *name, const char *value, const char *credential)
 {
@@ -155,7 +123,7 @@ eng_policy_check_header (const char *name, const char *value, const char *creden
   for (const char *p = name; *p != '\0'; p++)
     if (!is_token_char ((guchar) *p))
       return "is not a header name";
-  if (is_reserved_header (name)
+  if (dbr_header_is_reserved (name)
       || (credential != NULL && g_ascii_strcasecmp (name, credential) == 0))
     return "cannot be set by a request: this program sets it, or nobody";
   for (const char *p = value; *p != '\0'; p++)

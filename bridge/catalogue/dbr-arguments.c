@@ -606,6 +606,12 @@ check_member (Check *check, const DbrParam *param, DbrJson value, gboolean is_ne
 static void
 unknown (Check *check, const GPtrArray *params, const char *key, gsize key_len)
 {
+  /* Nobody reads further names: a hundred thousand of them must not cost a search each. */
+  if (check->n_problems >= MAX_PROBLEMS)
+    {
+      check->n_problems++;
+      return;
+    }
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_autofree char *name = shown (key, key_len);
   for (guint i = 0; i < params->len; i++)

@@ -203,6 +203,14 @@ static xmlDoc *
 parse (DbrLoader *loader, const char *text, gsize len)
 {
   ParseState state = { .loader = loader };
+  guint line = 0;
+  if (!dbr_catalogue_scan (text, len, &line))
+    {
+      dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_XML, line,
+                          _ ("an element has over %u attributes; no catalogue needs that"),
+                          DBR_CATALOGUE_MAX_ATTRIBUTES);
+      return NULL;
+    }
   xmlParserCtxtPtr parser = xmlNewParserCtxt ();
   if (!parser)
     return NULL;

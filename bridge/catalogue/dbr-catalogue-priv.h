@@ -16,6 +16,7 @@ G_BEGIN_DECLS
 #define DBR_CATALOGUE_MAX_PARAMS 64u      /* an object */
 #define DBR_CATALOGUE_MAX_VALUES 200u     /* an enum */
 #define DBR_CATALOGUE_MAX_NESTING 4u      /* params and items in each other */
+#define DBR_CATALOGUE_MAX_ATTRIBUTES 100u /* of an element */
 #define DBR_CATALOGUE_MAX_PROBLEMS 20u    /* shown in one message */
 #define DBR_CATALOGUE_KEPT_PROBLEMS 1000u /* kept to choose those from; the rest is counted */
 #define DBR_PARAM_DEFAULT_MAX_LENGTH 4096u
@@ -245,5 +246,10 @@ dbr_catalogue_load_data (const char *text,
                          const char *file,
                          const DbrCatalogueOptions *options,
                          GError **error);
+
+/* Looks at a file before it is parsed. FALSE: an element that begins before or in *@out_line has
+ * over DBR_CATALOGUE_MAX_ATTRIBUTES attributes. */
+gboolean
+dbr_catalogue_scan (const char *text, gsize len, guint *out_line);
 
 G_END_DECLS

@@ -120,34 +120,13 @@ read_query (DbrLoader *loader, const xmlNode *node, DbrRequestDef *self)
 static void
 read_header (DbrLoader *loader, const xmlNode *node, DbrRequestDef *self)
 {
-  /* These are the bridge's own: they carry credentials, frame the message or change the method. */
-  static const char *const kept[] = { "authorization",
-                                      "cookie",
-                                      "host",
-                                      "content-length",
-                                      "transfer-encoding",
-                                      "connection",
-                                      "upgrade",
-                                      "te",
-                                      "trailer",
-                                      "expect",
-                                      "accept",
-                                      "accept-encoding",
-                                      "content-type",
-                                      "content-encoding",
-                                      "user-agent",
-                                      "x-http-method-override",
-                                      "x-http-method",
-                                      "x-method-override",
-                                      NULL };
   if (!dbr_loader_form (loader, node, "name value", ""))
     return;
   g_autofree char *name = dbr_loader_word (loader, node, "name", DBR_WORD_HEADER, TRUE);
   g_autofree char *value = dbr_loader_need (loader, node, "value");
   if (!name || !value)
     return;
-  g_autofree char *low = g_ascii_strdown (name, -1);
-  if (g_strv_contains (kept, low) || g_str_has_prefix (low, "proxy-"))
+  if (dbr_header_is_reserved (name))
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
                         _ ("the header \"%s\" is the bridge's own; a request can't set it: "
                            "remove it"),

@@ -255,6 +255,39 @@ test_files (void)
   g_rmdir (dir);
 }
 
+/* Attributes are counted before the parser compares each with all others, in any disguise. */
+static void
+test_wide (void)
+{
+  static const char *const before[]
+      = { "", "<?a <b c='>?>", "<!-- <a b=\" -->", "<!----><!-- - -- > ' -->" };
+  for (guint i = 0; i < G_N_ELEMENTS (before); i++)
+    for (guint n = DBR_CATALOGUE_MAX_ATTRIBUTES - 1; n <= 200000; n = n < 1000 ? n + 1 : n * 10)
+      {
+        g_autoptr (GError) error = NULL;
+        g_autoptr (GString) text = g_string_new (before[i]);
+        g_string_append (text, "\n<catalogue xmlns=\"urn:drawbridge:catalogue:1\"");
+        for (guint k = 1; k < n; k++)
+          g_string_append_printf (text, " a%u=%s", k, k % 2 ? "'>\"'" : "\"'>\"");
+        g_string_append (text, "/>");
+        g_assert_null (dbr_catalogue_load_data (text->str, text->len, "t.xml", &shipped, &error));
+        gboolean is_wide
+            = strstr (error->message, "t.xml:2: an element has over 100 attributes") != NULL;
+        g_assert_cmpint (is_wide, ==, n > DBR_CATALOGUE_MAX_ATTRIBUTES);
+        n = n == DBR_CATALOGUE_MAX_ATTRIBUTES + 1 ? 20000 : n;
+      }
+  guint line = 0;
+  g_autofree char *sixteen = NULL;
+  gsize n_bytes = 0;
+  g_autoptr (GString) wide = g_string_new ("<a");
+  for (guint k = 0; k <= DBR_CATALOGUE_MAX_ATTRIBUTES; k++)
+    g_string_append_printf (wide, " a%u=''", k);
+  g_assert_false (dbr_catalogue_scan (wide->str, wide->len, &line));
+  sixteen = g_convert (wide->str, (gssize) wide->len, "UTF-16", "UTF-8", NULL, &n_bytes, NULL);
+  g_assert_false (dbr_catalogue_scan (sixteen, n_bytes, &line));
+  g_assert_true (dbr_catalogue_scan ("<![CDATA[<a ' \" ]]]><!a", 23, &line));
+}
+
 /* However many problems: twenty are told, the others counted. */
 static void
 test_many_problems (void)
@@ -478,6 +511,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/catalogue/wide", test_wide);
   g_test_add_func ("/catalogue/backend", test_backend);
   g_test_add_func ("/catalogue/defaults", test_defaults);
   g_test_add_func ("/catalogue/needs", test_needs);

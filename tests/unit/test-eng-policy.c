@@ -147,6 +147,13 @@ test_headers (void)
     "Proxy-Authorization",
     "Accept",
     "X-Forwarded-Host",
+    "X-Forwarded_Host",
+    "Forwarded",
+    "Via",
+    "X-Original-URL",
+    "X-REWRITE-URL",
+    "X_HTTP_METHOD_OVERRIDE",
+    "Content_Length",
     "X-Api-Key",
   };
 

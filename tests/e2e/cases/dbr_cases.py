@@ -6,6 +6,7 @@ Waits end when what they wait for is there; nothing passes or fails by speed.
 """
 
 import base64
+import html
 import json
 import os
 import re
@@ -58,9 +59,10 @@ def fresh_env(*layers):
 
 
 def shapes(secret):
-    """A secret as it may come out: raw, percent-encoded, as JSON, in base64 at each of three places."""
+    """A secret as it may come out: raw, percent-encoded (also twice), as JSON, in HTML, in hex, in base64 at each of three places."""
     data = secret.encode()
     found = {secret, urllib.parse.quote(secret, safe=""), urllib.parse.quote_plus(secret), json.dumps(secret)[1:-1]}
+    found |= {urllib.parse.quote(urllib.parse.quote(secret, safe=""), safe=""), data.hex(" "), html.escape(secret)}
     for pad in range(3):
         text = base64.b64encode(b"x" * pad + data).decode().rstrip("=")
         inner = text[(pad * 8 + 5) // 6 : len(text) - 1]

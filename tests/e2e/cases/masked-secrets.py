@@ -3,7 +3,9 @@
 """What a stranger may put into answers, and what must never come out: our credentials, forged fences, hidden letters."""
 
 import base64
+import html
 import json
+import textwrap
 import urllib.parse
 
 from dbr_cases import PASSWORD, SIGNED_IN, TOKEN, USER, Bridge, Fake, has, headers, lacks, lower_escapes, main, shell, want
@@ -22,6 +24,12 @@ def echoes(secret):
     for pad in range(3):
         yield "Basic " + base64.b64encode(b"u" * pad + secret.encode() + b":").decode()
         yield "Basic " + base64.urlsafe_b64encode(b"u" * pad + secret.encode()).decode()
+    yield json.dumps(json.dumps({"note": json.dumps(secret)}))
+    yield html.escape(secret)
+    yield urllib.parse.quote(urllib.parse.quote(secret, safe=""), safe="")
+    yield " ".join(f"{byte:02x}" for byte in secret.encode())
+    yield "\n".join(textwrap.wrap(base64.b64encode(secret.encode()).decode(), 19))
+    yield "".join(letter + "\0" for letter in secret)
     yield f"http://{USER}:{urllib.parse.quote(secret, safe='')}@host/"
     yield secret * 3
     yield "\n".join([secret, secret])
@@ -67,6 +75,29 @@ def echoed_by_sign_in():
                 fake.always("POST", "/auth/token", status=status, body={"detail": text, "input": {"password": PASSWORD}})
                 code, _, _ = shell("call", "get_version", address=fake.url)
                 want(code == 1, code)
+
+
+def cut_secrets():
+    """A secret that stands where a text is cut shows nothing of its beginning"""
+    with Fake() as fake, Bridge(fake, env=STATIC) as bridge:
+        percent = "".join(f"%{byte:02x}" for byte in TOKEN.encode())
+        for form, visible in ((TOKEN, TOKEN[:10]), (percent, percent[:30])):
+            for edge in (600, 2000, 4096):
+                for back in range(1, len(form) - len(visible), 3):
+                    fake.forget()
+                    text = ("ab cd\n" * 1000)[: edge - len(visible) - back] + form + " tail" * 2000
+                    fake.always("GET", "/api/v2/x", status=500, body={"detail": text})
+                    fake.always("GET", "/api/v2/y", status=500, body=text, headers=[["Content-Type", "text/plain"]])
+                    task = {"task_id": "t", "map_index": -1, "state": "failed", "try_number": 1}
+                    fake.always("GET", f"{RUN}/taskInstances", body={"task_instances": [task], "total_entries": 1})
+                    fake.always("GET", f"{RUN}/taskInstances/t/logs/1", body={"content": [{"event": text, "timestamp": text, "level": text}]})
+                    for shown in (bridge.api_get()[0], bridge.api_get("/api/v2/y")[0], bridge.good("get_task_log", {"dag_id": "d", "dag_run_id": "r", "task_id": "t"})):
+                        lacks(shown, visible)
+    for back in range(1, len(PASSWORD)):
+        with Fake() as fake:
+            fake.always("POST", "/auth/token", status=422, body={"detail": [{"msg": "x" * (300 - back) + PASSWORD * 5}]})
+            _, out, err = shell("call", "get_version", address=fake.url)
+            lacks(out + err, PASSWORD[:10])
 
 
 def echoed_in_headers():
@@ -163,6 +194,6 @@ def known_shapes():
 
 if __name__ == "__main__":
     main([
-        echoed, echoed_in_logs, echoed_by_sign_in, echoed_in_headers, json_output, in_requests_only, forged_fences, hidden_letters, configuration_denied,
+        echoed, echoed_in_logs, echoed_by_sign_in, cut_secrets, echoed_in_headers, json_output, in_requests_only, forged_fences, hidden_letters, configuration_denied,
         known_shapes,
     ])

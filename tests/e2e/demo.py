@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The conversation of `./bootstrap demo`: MCP over stdio with the built program about a real Airflow,
+"""The conversation of `./bootstrap demo airflow`: MCP over stdio with the built program about a real Airflow,
 printed so that a person can follow it. Exits 1 where an answer is not what it must be."""
 import json
 import pathlib

@@ -6,9 +6,7 @@ only list its servers without one, it is told to do that, with the very environm
 import json
 import os
 import pathlib
-import shutil
 import sys
-import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -69,7 +67,7 @@ def configure_others(home, checkout, mark):
 def run(name):
     """What the harness said in its turn."""
     # Not below /tmp: Gemini CLI takes no settings from below a folder that others can write.
-    engine = Engine("--unconfined", folder=tempfile.mkdtemp(prefix="engine-", dir=CLIENTS))
+    engine = Engine("--unconfined", base=CLIENTS)
     home, checkout, path = (engine.folder / word for word in ("home", "checkout", "path"))
     for folder in (home, checkout, path):
         folder.mkdir()
@@ -99,7 +97,6 @@ def run(name):
         os.environ.clear()
         os.environ.update(before)
         engine.close()
-        shutil.rmtree(engine.folder)
     return text
 
 

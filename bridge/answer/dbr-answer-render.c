@@ -116,27 +116,6 @@ render_limit (
   return TRUE;
 }
 
-void
-render_collect (Render *self, DbrJson node, DbrMaskFlags flags)
-{
-  if (!self->env->records || self->depth > 0)
-    return;
-  g_autoptr (GString) text = g_string_new (NULL);
-  g_autoptr (GString) valid = g_string_new (NULL);
-  dbr_json_append (node, text);
-  dbr_text_append_valid (valid, text->str, (gssize) text->len);
-  dbr_mask_apply (self->env->mask, valid, 0, flags);
-  const size_t decode = JSON_DECODE_ANY | JSON_ALLOW_NUL;
-  json_t *value = json_loadb (valid->str, valid->len, decode, NULL);
-  /* Integers beyond 64 bits. */
-  if (!value)
-    value = json_loadb (valid->str, valid->len, decode | JSON_DECODE_INT_AS_REAL, NULL);
-  if (!value)
-    value = json_stringn (valid->str, valid->len);
-  if (value)
-    json_array_append_new (self->env->records, value);
-}
-
 /* -------------------------------------------------------------------------------------------- each
  */
 

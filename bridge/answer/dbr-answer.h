@@ -9,7 +9,6 @@
 
 #include "dbr-template.h"
 #include "dbr-xml.h"
-#include <jansson.h>
 
 G_BEGIN_DECLS
 
@@ -68,8 +67,9 @@ typedef struct
   /* A note for <call> of a tool whose gate is shut, e.g. "shut: AIRFLOW_MCP_ALLOW_WRITES"; NULL when open. (transfer none) */
   const char *(*shut) (const char *tool, gpointer user_data);
   gpointer shut_data;
-  /* Nullable array: gets what every outermost each, table, log and json chose, for --output json. */
-  json_t *records;
+  /* Nullable: for --output json gets what every outermost each, table, log and json chose: the elements
+   * of an array, indented and with commas between them, their numbers as they came. */
+  GString *records;
   /* Nullable: set when a line with fails="yes" was printed. */
   gboolean *out_fails;
 } DbrAnswerEnv;

@@ -196,7 +196,7 @@ render (DbrCall *self)
   DbrCallResult *result = g_new0 (DbrCallResult, 1);
   g_autoptr (GString) out = g_string_sized_new (4096);
   g_autoptr (GError) error = NULL;
-  json_t *records = self->json_output ? json_array () : NULL;
+  g_autoptr (GString) records = self->json_output ? g_string_new (NULL) : NULL;
   char boundary[9];
   gboolean fails = FALSE;
   DbrAnswerEnv env = { 0 };
@@ -215,12 +215,7 @@ render (DbrCall *self)
   if (!dbr_answer_render (self->tool->answer, &env, out, &error))
     g_string_append_printf (out, "\n(The answer is cut here: %s.)\n", error->message);
   if (records)
-    {
-      char *text = json_dumps (records, JSON_INDENT (2) | JSON_ENCODE_ANY);
-      g_string_assign (out, text ? text : "[]");
-      free (text);
-      json_decref (records);
-    }
+    g_string_printf (out, records->len ? "[\n%s\n]" : "[%s]", records->str);
   else
     {
       gsize from = out->len;

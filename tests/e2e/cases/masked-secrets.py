@@ -113,10 +113,11 @@ def echoed_in_headers():
 def json_output():
     """The JSON of the command line is masked like the text"""
     with Fake() as fake:
-        fake.always("GET", "/api/v2/dags", body={"dags": [{"dag_id": TOKEN, "description": f"a {TOKEN} b"}], "total_entries": 1})
+        fake.always("GET", "/api/v2/dags", body={"dags": [{"dag_id": TOKEN, "description": f"a {TOKEN} b", "max_active_runs": 5.228063}], "total_entries": 1})
         code, out, err = shell("call", "list_dags", "--output", "json", address=fake.url, env=STATIC)
         want(code == 0, err)
         json.loads(out)
+        has(out, ": 5.228063\n")
 
 
 def in_requests_only():

@@ -358,7 +358,10 @@ read_root (DbrLoader *loader, const xmlNode *root)
     else if (dbr_xml_is (child, "category"))
       read_category (loader, child);
     else if (dbr_xml_is (child, "tool"))
-      read_tool (loader, child);
+      {
+        if (dbr_offer_is_wanted (loader, child))
+          read_tool (loader, child);
+      }
     else if (dbr_xml_is (child, "offer"))
       dbr_offer_read (loader, child);
     else

@@ -110,7 +110,7 @@ check_offer (DbrLoader *loader, guint index, guint *n_default)
   if (find (self, offer->name) != offer)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, line,
                         _ ("a second offer \"%s\"; rename one"), offer->name);
-  else if (n_tools == 0)
+  else if (n_tools == 0 && !loader->options->skips_other_offers)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, line,
                         _ ("the offer \"%s\" has no tool; remove it, or name it in a tool's offer"),
                         offer->name);
@@ -124,6 +124,26 @@ check_offer (DbrLoader *loader, guint index, guint *n_default)
   if ((*n_default)++)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, line,
                         _ ("a second default offer, \"%s\"; keep one"), offer->name);
+}
+
+/* Whether a tool is worth reading; offers stand before the tools. */
+gboolean
+dbr_offer_is_wanted (const DbrLoader *loader, const xmlNode *tool)
+{
+  const DbrCatalogue *self = loader->catalogue;
+  const char *wanted = loader->options->offer;
+  g_autofree char *names = NULL;
+  g_auto (GStrv) list = NULL;
+  if (!loader->options->skips_other_offers)
+    return TRUE;
+  for (guint i = 0; !wanted && i < self->offers->len; i++)
+    if (((DbrOffer *) g_ptr_array_index (self->offers, i))->is_default)
+      wanted = ((DbrOffer *) g_ptr_array_index (self->offers, i))->name;
+  names = dbr_xml_attribute (tool, "offer");
+  if (!wanted || !names)
+    return TRUE;
+  list = g_strsplit (names, " ", -1);
+  return g_strv_contains ((const char *const *) list, wanted);
 }
 
 void

@@ -208,6 +208,8 @@ dbr_offer_read (DbrLoader *loader, const xmlNode *node);
 void
 dbr_offer_free (gpointer offer);
 /* Names, the default, and what tools say of them. */
+gboolean
+dbr_offer_is_wanted (const DbrLoader *loader, const xmlNode *tool);
 void
 dbr_offers_check (DbrLoader *loader);
 /* Whether the tool is in @offer (NULL: the file has none). */

@@ -195,6 +195,8 @@ typedef struct
 typedef struct
 {
   gboolean is_shipped; /* trusted with any variable; RELAX NG is skipped (the build checked it) */
+  gboolean
+      skips_other_offers; /* tools of other offers aren't even read: quicker, and what is wrong with them stays unseen */
   const char *const
       *allow_env;         /* nullable: more variables that a user's file may read; ours never */
   const char *schema_dir; /* nullable: where catalogue.rng and our own catalogues are */

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-G_DEFINE_QUARK (srv - client - error - quark, srv_client_error)
+G_DEFINE_QUARK (srv_client_error, srv_client_error)
 
 #define FIRST_PAUSE_MS 50u
 #define MAX_PAUSE_MS 5000u

@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-G_DEFINE_QUARK (srv - confine - error - quark, srv_confine_error)
+G_DEFINE_QUARK (srv_confine_error, srv_confine_error)
 
 struct _SrvConfine
 {

@@ -33,7 +33,7 @@ struct _SrvListen
   gpointer user_data;
 };
 
-G_DEFINE_QUARK (srv - listen - error - quark, srv_listen_error)
+G_DEFINE_QUARK (srv_listen_error, srv_listen_error)
 
 static void
 system_error (GError **error, const char *what, const char *where)

@@ -34,14 +34,13 @@ static json_t *
 render_claim (SrvCall *call, SrvPlanSet *set, const SrvTask *task, const SrvJob *job)
 {
   g_autoptr (SrvBrief) brief = srv_store_get (call->store, SRV_RECORD_BRIEF, task->id);
-  g_autofree char *paths = g_strdup (task->paths ? task->paths : "[]");
   json_t *body = json_object ();
 
   json_object_set_new (body, "job", srv_render_job (job));
   json_object_set_new (body, "task",
                        json_pack ("{s:I, s:s, s:s, s:o, s:o, s:o}", "id", (json_int_t) task->id,
                                   "title", task->title, "brief", brief ? brief->text : "", "paths",
-                                  json_loads (paths, 0, NULL), "branch",
+                                  srv_render_list (task->paths), "branch",
                                   srv_render_text (task->branch), "notes",
                                   srv_render_notes (call, task->id)));
   json_object_set_new (body, "plan",

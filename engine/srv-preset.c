@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-G_DEFINE_QUARK (srv - preset - error - quark, srv_preset_error)
+G_DEFINE_QUARK (srv_preset_error, srv_preset_error)
 
 #define RESOURCES "/drawbridge/presets/"
 

@@ -158,7 +158,8 @@ input_file (const char *text, GError **error)
     }
   if (fd >= 0 && done == length && lseek (fd, 0, SEEK_SET) == 0)
     return fd;
-  g_set_error (error, G_UNIX_ERROR, 0, "can't keep the command's input: %s", g_strerror (errno));
+  g_set_error (error, G_FILE_ERROR, (gint) g_file_error_from_errno (errno),
+               "can't keep the command's input: %s", g_strerror (errno));
   if (fd >= 0)
     close (fd);
   return -1;

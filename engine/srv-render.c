@@ -42,8 +42,8 @@ srv_render_who (gint64 role, const char *name)
   return json_pack ("{s:s, s:o}", "role", srv_role_word (role), "name", srv_render_text (name));
 }
 
-static json_t *
-list_or_empty (const char *json)
+json_t *
+srv_render_list (const char *json)
 {
   json_t *list = json ? json_loads (json, JSON_DECODE_ANY, NULL) : NULL;
 
@@ -216,7 +216,7 @@ srv_render_task (SrvPlanSet *set, guint i, const char *brief)
     json_array_append_new (blocked_by, json_integer (g_array_index (blocked, gint64, b)));
   json_t *body = json_pack ("{s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:I, s:s}", "id", I (task->id),
                             "plan", I (task->plan), "project", I (task->project), "title",
-                            task->title, "paths", list_or_empty (task->paths), "depends_on",
+                            task->title, "paths", srv_render_list (task->paths), "depends_on",
                             depends_on, "branch", srv_render_text (task->branch), "wave",
                             I (value->wave), "state", srv_task_state_words[task->state]);
   if (brief)
@@ -312,7 +312,7 @@ srv_render_question (const SrvQuestion *question)
 {
   return json_pack ("{s:I, s:I, s:s, s:o, s:s, s:o, s:o, s:o}", "id", I (question->id), "project",
                     I (question->project), "text", question->text, "options",
-                    list_or_empty (question->options), "state",
+                    srv_render_list (question->options), "state",
                     srv_question_state_words[question->state], "asked",
                     srv_render_time (question->asked), "answer", srv_render_text (question->answer),
                     "answered", srv_render_time (question->answered));

@@ -15,6 +15,8 @@ srv_render_text (const char *text); /* null for NULL */
 json_t *
 srv_render_id (gint64 id); /* null for 0 */
 json_t *
+srv_render_list (const char *json); /* an array that the store keeps as JSON; [] for NULL */
+json_t *
 srv_render_who (gint64 role, const char *name);
 json_t *
 srv_render_settings (const SrvSettings *settings);

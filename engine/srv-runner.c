@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-G_DEFINE_QUARK (srv - runner - error - quark, srv_runner_error)
+G_DEFINE_QUARK (srv_runner_error, srv_runner_error)
 
 #define CLEAN_WAIT_MS 4000u
 #define STOP_WAIT_S 60
@@ -96,7 +96,7 @@ ask_engine (SrvRunner *self,
   g_autofree char *text = json_dumps (body, JSON_COMPACT);
   g_autofree char *ref = g_strdup_printf ("%" G_GINT64_FORMAT, id);
   g_autoptr (DbrJsonDoc) doc = dbr_json_doc_new_from_data (text, -1, NULL, NULL);
-  g_assert (doc != NULL); /* made by jansson */
+  g_assert (doc != NULL); /* made by jansson of valid UTF-8 */
   const SrvRequest request = {
     .operation = operation,
     .actor = { .role = SRV_ROLE_ADMIN, .name = "runner" },
@@ -180,8 +180,10 @@ end_turn (Turn *self, const char *outcome, const char *text)
   if (self->folder != NULL && srv_turn_folder_remove (self->folder))
     g_clear_pointer (&self->folder, g_free);
   set_pause (runner, project, strcmp (outcome, "done") != 0 && !runner->stopping);
+  /* What an error quotes may be cut inside a character. */
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
   ask_engine (runner, SRV_OP_LEASE_END, self->lease, project,
-              json_pack ("{s:s, s:s}", "outcome", outcome, "text", text), on_lease_ended);
+              json_pack ("{s:s, s:s}", "outcome", outcome, "text", valid), on_lease_ended);
 }
 
 static void
@@ -351,8 +353,9 @@ begin_turn (SrvRunner *self, SrvTurn *due)
   turn->turn = due;
   turn->output = srv_output_new (SRV_RUNNER_MAX_OUTPUT);
   g_hash_table_insert (self->turns, g_memdup2 (&due->project, sizeof due->project), turn);
-  g_autofree char *holder
-      = g_strdup_printf ("foreman (%.60s)", preset != NULL ? preset : "command");
+  /* The preset's name is the user's text: the cut may be inside a character. */
+  g_autofree char *cut = g_strdup_printf ("foreman (%.60s)", preset != NULL ? preset : "command");
+  g_autofree char *holder = g_utf8_make_valid (cut, -1);
   ask_engine (self, SRV_OP_LEASE_TAKE, due->project, due->project,
               json_pack ("{s:s, s:i}", "holder", holder, "ttl", (int) SRV_RUNNER_LEASE_S),
               on_lease_taken);

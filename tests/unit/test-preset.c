@@ -20,7 +20,7 @@ static const SrvPresetValues values = {
   .bridge = "/usr/bin/drawbridge",
   .folder = "/state/turns/turn-abc",
   .token = "TOKEN-of-the-turn",
-  .home = "/home/ann",
+  .home = "/srv/ann",
 };
 
 static SrvPreset *

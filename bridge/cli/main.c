@@ -9,6 +9,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <stdio.h>
 #include <string.h>
 
 #define KEPT_BYTES (1 << 20)
@@ -47,6 +48,15 @@ keep_some_memory (void)
 #endif
 }
 
+/* A full disk must not look like an answer: what was printed may not have arrived. */
+static int
+written (int status)
+{
+  if (fflush (stdout) == 0 && !ferror (stdout))
+    return status;
+  return status == DBR_EXIT_OK ? DBR_EXIT_IO : status;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -76,7 +86,7 @@ main (int argc, char **argv)
       {
         g_autofree char *name = g_strconcat ("drawbridge ", commands[i].name, NULL);
         g_set_prgname (name); /* what a command's --help calls it */
-        return commands[i].run (argc - 1, argv + 1);
+        return written (commands[i].run (argc - 1, argv + 1));
       }
   g_printerr (_ ("drawbridge: no command \"%s\"; \"drawbridge --help\" lists them\n"), argv[1]);
   return DBR_EXIT_USAGE;

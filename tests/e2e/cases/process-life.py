@@ -104,6 +104,17 @@ def one_shot():
                 want(all(not json.loads(one)["result"].get("isError") for one in bridge.lines), bridge.lines[:3])
 
 
+def full_disk():
+    """An answer that can't be written isn't reported as one"""
+    with open("/dev/full", "wb") as full:
+        for words in (("tools",), ("call", "get_version")):
+            with Fake() as fake:
+                fake.always("GET", "/api/v2/version", body={"version": "3"})
+                env = fresh_env({"AIRFLOW_API_URL": fake.url, "AIRFLOW_ACCESS_TOKEN": "t" * 9})
+                done = subprocess.run(command(*words), env=env, stdout=full, stderr=subprocess.PIPE, timeout=WATCHDOG_S, check=False)
+                want(done.returncode == 3, words, done)
+
+
 def quiet():
     """Neither output holds a word that nobody asked for"""
     with Fake() as fake:
@@ -197,4 +208,4 @@ def signals():
 
 
 if __name__ == "__main__":
-    main([burst, drip, named_pipe, end_while_waiting, reader_gone, one_shot, quiet, odd_lines, long_line, backend_comes_later, signals])
+    main([burst, drip, named_pipe, end_while_waiting, reader_gone, one_shot, full_disk, quiet, odd_lines, long_line, backend_comes_later, signals])

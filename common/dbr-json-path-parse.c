@@ -348,7 +348,10 @@ note_root (PathParser *self, const PathQuery *query)
   if (name && g_str_equal (name->name, "http"))
     {
       const PathSelector *second = only_name (query->segments->next);
-      root = second ? g_strconcat ("http.", second->name, NULL) : g_strdup ("*");
+      const PathSelector *third = second ? only_name (query->segments->next->next) : NULL;
+      root = second ? g_strconcat ("http.", second->name, third ? "." : NULL,
+                                   third ? third->name : NULL, NULL)
+                    : g_strdup ("*");
     }
   else
     root = g_strdup (name ? name->name : "*");

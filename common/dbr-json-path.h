@@ -78,9 +78,9 @@ gboolean
 dbr_json_path_is_singular (const DbrJsonPath *self);
 gboolean
 dbr_json_path_is_condition (const DbrJsonPath *self);
-/* The distinct first names after `$` used anywhere in it ("failed" of $.failed.x and of
- * $.http.failed -> "http.failed"), filters and arguments included: what a request or a template
- * depends on. NULL-terminated, transfer none. `$` alone or $[*] gives "*". */
+/* The distinct first names after `$` used anywhere in it ("failed" of $.failed.x, "http.failed" of
+ * $.http.failed, "http.failed.rows" of $.http.failed.rows), filters and arguments included: what a
+ * request or a template depends on. NULL-terminated, transfer none. `$` alone or $[*] gives "*". */
 const char *const *
 dbr_json_path_roots (const DbrJsonPath *self);
 

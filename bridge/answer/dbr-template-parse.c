@@ -196,6 +196,16 @@ read_literal (const char *text)
 }
 
 static gboolean
+not_closed (const Reader *reader, gsize brace, GError **error)
+{
+  g_set_error (error, DBR_TEMPLATE_ERROR, DBR_TEMPLATE_ERROR_SYNTAX,
+               "the { at column %u isn't closed; write a } behind the name or path (a brace in the "
+               "text is written {{)",
+               column (reader, brace));
+  return FALSE;
+}
+
+static gboolean
 compile_source (Reader *reader, TemplateSource *source, gsize at, GError **error)
 {
   gsize len = strlen (source->text);
@@ -211,6 +221,13 @@ compile_source (Reader *reader, TemplateSource *source, gsize at, GError **error
       source->text = g_strconcat ("$.args.", name, NULL);
     }
   g_autoptr (GError) local = NULL;
+  /* The } that was found is another placeholder's. */
+  if (source->text[stretch_end (source->text, 0, "{")] == '{')
+    {
+      while (at > 0 && reader->text[at] != '{')
+        at--;
+      return not_closed (reader, at, error);
+    }
   source->path
       = dbr_json_path_new (source->text, DBR_JSON_PATH_RELATIVE | DBR_JSON_PATH_VALUE, &local);
   if (!source->path)
@@ -318,12 +335,7 @@ read_placeholder (Reader *reader, GError **error)
       reader->at += 2;
     }
   if (reader->text[reader->at] != '}')
-    {
-      g_set_error (error, DBR_TEMPLATE_ERROR, DBR_TEMPLATE_ERROR_SYNTAX,
-                   "column %u: this { is never closed; a brace in the text is written {{",
-                   column (reader, from));
-      return FALSE;
-    }
+    return not_closed (reader, from, error);
   share_formats (sources);
   flush_literal (reader);
   TemplatePart part = { .text = g_strndup (reader->text + from + 1, reader->at - from - 1),

@@ -33,7 +33,7 @@ dbr_template_text (const DbrTemplate *self);
 /* The parameter names that it uses as {name} or $.args.name; NULL-terminated, transfer none. */
 const char *const *
 dbr_template_parameters (const DbrTemplate *self);
-/* As dbr_json_path_roots(): "failed", "http.failed", "args", ...; NULL-terminated, transfer none. */
+/* As dbr_json_path_roots(): "failed", "http.failed.rows", "args", ...; NULL-terminated, transfer none. */
 const char *const *
 dbr_template_roots (const DbrTemplate *self);
 gboolean

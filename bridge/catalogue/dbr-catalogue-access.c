@@ -421,7 +421,13 @@ check_name (DbrLoader *loader)
 {
   g_autofree char *prefix = variable_prefix (loader->catalogue->name);
   g_autofree char *owner = owner_of (loader, prefix);
-  if (owner)
+  if (owner && g_str_equal (owner, loader->catalogue->name))
+    dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE,
+                        dbr_loader_line (loader, loader->catalogue),
+                        _ ("the name \"%s\" is taken by a catalogue that comes with the program; "
+                           "choose another name"),
+                        owner);
+  else if (owner)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE,
                         dbr_loader_line (loader, loader->catalogue),
                         _ ("the name \"%s\" is too near to \"%s\", which comes with the program: "

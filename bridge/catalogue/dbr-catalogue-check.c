@@ -77,6 +77,34 @@ use_parameter (Pass *pass, const char *name, guint64 *also)
   say (pass, DBR_CATALOGUE_ERROR_REFERENCE, text);
 }
 
+/* What is told of a request: $.http.<request>.<member>. */
+static void
+check_report (const Pass *pass, const DbrRequestDef *request, const char *member)
+{
+  static const char *const always[] = { "sent", "status", "error", "problem", "left", NULL };
+  static const char *const of_rows[] = { "rows", "first", "last", NULL };
+  static const char *const of_total[] = { "total", "next", "cut", NULL };
+  gboolean needs_total = g_strv_contains (of_total, member);
+  const char *says = NULL;
+  if (g_strv_contains (always, member))
+    return;
+  if (!needs_total && !g_strv_contains (of_rows, member))
+    says = _ ("$.http.%r.%m doesn't exist; there are: sent, status, error, problem, left, rows, "
+              "total, first, last, next, cut");
+  else if (!request->rows)
+    says = _ ("$.http.%r.%m is never there, as nothing says which member of the answer is the "
+              "list; give the request \"%r\" rows=\"that member\"");
+  else if (needs_total && !pass->loader->catalogue->backend->paging_total)
+    says = _ ("$.http.%r.%m is never there, as nothing says which member of the answer counts all "
+              "rows; give the backend a <paging> with total=\"that member\"");
+  if (!says)
+    return;
+  g_autoptr (GString) text = g_string_new (says);
+  g_string_replace (text, "%r", request->id, 0);
+  g_string_replace (text, "%m", member, 0);
+  say (pass, DBR_CATALOGUE_ERROR_REFERENCE, text->str);
+}
+
 /* The request that a root means: 0..31; -1: none is needed, or it isn't there (reported). */
 static int
 root_request (const Pass *pass, const char *root)
@@ -84,7 +112,9 @@ root_request (const Pass *pass, const char *root)
   static const char *const plain[] = { "args", "now", "call", NULL };
   gboolean whole
       = g_str_equal (root, "*") || g_str_equal (root, "http") || g_str_equal (root, "http.*");
-  const char *id = g_str_has_prefix (root, "http.") ? root + 5 : root;
+  gboolean is_report = g_str_has_prefix (root, "http.");
+  g_auto (GStrv) report = g_strsplit (is_report ? root + 5 : root, ".", is_report ? 2 : 1);
+  const char *id = report[0];
   if (g_strv_contains (plain, root) || (whole && !pass->request))
     return -1;
   if (whole)
@@ -95,6 +125,8 @@ root_request (const Pass *pass, const char *root)
       return -1;
     }
   const DbrRequestDef *request = dbr_tool_request (pass->tool, id);
+  if (request && is_report && report[1])
+    check_report (pass, request, report[1]);
   if (request)
     return (int) request->index;
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
@@ -503,7 +535,8 @@ check_tool_name (DbrLoader *loader, const DbrTool *before, const DbrTool *tool)
     return;
   if (offers->len == 0)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, tool->line,
-                        _ ("a second tool \"%s\"; rename one"), tool->name);
+                        _ ("the name \"%s\" is taken by the tool in line %u; rename one"),
+                        tool->name, before->line);
   for (guint i = 0; i < offers->len; i++)
     {
       const DbrOffer *offer = g_ptr_array_index (offers, i);

@@ -165,6 +165,17 @@ typedef struct
   gboolean stopped; /* the first problem is reported */
 } ParseState;
 
+/* For the two characters that people forget to escape; "" for other mistakes. */
+static const char *
+xml_remedy (const char *text)
+{
+  if (strstr (text, "EntityRef") || strstr (text, "Entity '"))
+    return _ ("; write &amp; for an & in text");
+  if (strstr (text, "Unescaped '<'") || strstr (text, "StartTag: invalid element name"))
+    return _ ("; write &lt; for a < in text");
+  return "";
+}
+
 static void
 on_xml_error (void *data, xmlErrorPtr problem)
 {
@@ -179,7 +190,7 @@ on_xml_error (void *data, xmlErrorPtr problem)
                         _ ("elements are nested deeper than 256; no catalogue needs that"));
   else
     dbr_loader_problem (state->loader, DBR_CATALOGUE_ERROR_XML, (guint) MAX (1, problem->line),
-                        _ ("isn't well-formed XML: %s"), text);
+                        _ ("isn't well-formed XML: %s%s"), text, xml_remedy (text));
 }
 
 /* Called where <!DOCTYPE begins to mean something: before its entities are declared. */

@@ -268,6 +268,14 @@ read_default (DbrLoader *loader, const xmlNode *node, DbrParam *self)
                           called (self));
       return;
     }
+  if (self->type == DBR_PARAM_BOOLEAN && !g_str_equal (text, "true")
+      && !g_str_equal (text, "false"))
+    {
+      dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
+                          _ ("the default \"%s\" of \"%s\" is no boolean; write true or false"),
+                          text, called (self));
+      return;
+    }
   if (is_text (self))
     {
       g_autoptr (DbrJsonBuilder) builder = dbr_json_builder_new ();

@@ -19,10 +19,24 @@ print_variable (const char *name, const char *use)
     g_print ("    %-28s %s\n", name, use);
 }
 
+static gboolean
+has_variables (const DbrBackendDef *backend)
+{
+  const DbrSignInDef *sign_in = backend->sign_in;
+  return backend->url_env || backend->socket_env || backend->ca_file_env || backend->writes_env
+         || backend->deletes_env
+         || (sign_in && (sign_in->token_env || sign_in->user_env || sign_in->password_env));
+}
+
 static void
 print_variables (const DbrBackendDef *backend)
 {
   const DbrSignInDef *sign_in = backend->sign_in;
+  if (!has_variables (backend))
+    {
+      g_print (_ ("  variables: none\n"));
+      return;
+    }
   g_print (_ ("  variables:\n"));
   print_variable (backend->url_env, _ ("the server's address"));
   print_variable (backend->socket_env, _ ("the server's unix socket"));

@@ -190,7 +190,8 @@ test_errors (void)
     const char *message;
   } errors[] = {
     { "abc {x", DBR_TEMPLATE_ERROR_SYNTAX,
-      "column 5: this { is never closed; a brace in the text is written {{" },
+      "the { at column 5 isn't closed; write a } behind the name or path (a brace in the text is "
+      "written {{)" },
     { "abc }", DBR_TEMPLATE_ERROR_SYNTAX,
       "column 5: this } closes nothing; a brace in the text is written }}" },
     { "é [x", DBR_TEMPLATE_ERROR_SYNTAX,
@@ -254,7 +255,7 @@ test_names (void)
   g_autofree char *parameters = join (dbr_template_parameters (template));
   g_autofree char *roots = join (dbr_template_roots (template));
   g_assert_cmpstr (parameters, ==, "dag_id try other third");
-  g_assert_cmpstr (roots, ==, "args failed http.run");
+  g_assert_cmpstr (roots, ==, "args failed http.run.rows");
   g_assert_false (dbr_template_is_literal (template));
   g_autoptr (DbrTemplate) literal = dbr_template_new ("a [[b]]", NULL);
   g_assert_true (dbr_template_is_literal (literal));

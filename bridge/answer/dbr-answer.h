@@ -42,7 +42,7 @@ void
 dbr_answer_free (DbrAnswer *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrAnswer, dbr_answer_free)
 
-/* What it refers to, for the loader's checks: calls @root for each root name ("failed", "http.run", "args", "pool"...), @parameter for each parameter name and @call for each <call>:
+/* What it refers to, for the loader's checks: calls @root for each root name ("failed", "http.run.rows", "args", "pool"...), @parameter for each parameter name and @call for each <call>:
  * tool and its argument names. Any may be NULL. Names bound by `as` are not reported inside their each. */
 typedef struct
 {

@@ -599,7 +599,7 @@ test_visit (void)
   dbr_answer_visit (answer, &visitor, seen);
   g_assert_cmpstr (seen->str, ==,
                    "root run 1\nroot args 1\nparameter dag_id 1\nroot args 2\nroot logs 2\n"
-                   "parameter b 2\nroot http.run 2\n"
+                   "parameter b 2\nroot http.run.rows 2\n"
                    "root args 3\nparameter c 3\nroot p 3\ncall t 3 a b\n");
   dbr_answer_visit (answer, &nothing, NULL);
 }

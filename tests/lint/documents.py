@@ -12,45 +12,54 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from dbr_lint import BUILD, Tap, code, files, text  # noqa: E402
 
-PROGRAM = BUILD / "drawbridge"
-COMMANDS = ("mcp", "call", "tools", "catalogue", "engine")
+# Each program with its page and its commands; the engine is there when it was built.
+PROGRAMS = {"drawbridge": ("mcp", "call", "tools", "catalogue", "engine"),
+            "drawbridge-engine": ("serve", "work", "attach", "backup", "check")}
 UNITS = {"kB": 1000, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "million": 1000000}
 # Numbers of headers that bound nothing that comes from outside.
 NO_BOUNDS = {"NODE_MAX_NODES", "PATH_MAX_ARGS"}
 
 
-def run(*arguments):
+def is_built(program):
+    return (BUILD / program).is_file()
+
+
+def run(*arguments, program="drawbridge"):
     environment = dict(os.environ, LC_ALL="C.UTF-8", LANGUAGE="")
-    return subprocess.run([str(PROGRAM), *arguments], capture_output=True, text=True, env=environment,
+    return subprocess.run([str(BUILD / program), *arguments], capture_output=True, text=True, env=environment,
                           check=True, timeout=60).stdout
 
 
-def options_of_help(command):
-    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", run(command, "--help"))) - {"--help"}
+def options_of_help(program, command):
+    told = run(command, "--help", program=program)
+    return set(re.findall(r"^ +(?:-\w, )?(--[a-z][a-z-]*)", told, re.M)) - {"--help"}
 
 
-def man():
+def man(program="drawbridge"):
     """The page as text: roff's own marks taken away."""
-    page = text("doc/drawbridge.1").replace("\\-", "-").replace("\\(aq", "'")
+    page = text(f"doc/{program}.1").replace("\\-", "-").replace("\\(aq", "'")
     return re.sub(r"\\f[BIRP]", "", page)
 
 
-def man_options():
-    page = man()
-    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page))
+def man_options(program):
+    page = man(program)
+    # Examples may name other programs' options.
+    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", re.sub(r"^\.nf\n.*?^\.fi\n", "", page, flags=re.M | re.S)))
     known = {"--help", "--version"}
-    for command in COMMANDS:
-        options = options_of_help(command)
-        known |= options
-        section = re.search(rf'^\.SS "drawbridge {command}\b.*?(?=^\.S[SH] )', page, re.M | re.S)
+    for other in filter(is_built, PROGRAMS):
+        for command in PROGRAMS[other]:
+            known |= options_of_help(other, command)
+    for command in PROGRAMS[program]:
+        options = options_of_help(program, command)
+        section = re.search(rf'^\.SS "{program} {command}\b.*?(?=^\.S[SH] )', page, re.M | re.S)
         if section is None:
-            yield f'doc/drawbridge.1: no .SS "drawbridge {command} ..."'
+            yield f'doc/{program}.1: no .SS "{program} {command} ..."'
             continue
         for option in sorted(options):
             if not re.search(rf"{option}(?![\w-])", section.group()):
-                yield f"doc/drawbridge.1: the section of {command} lacks {option}"
+                yield f"doc/{program}.1: the section of {command} lacks {option}"
     for option in sorted(told - known):
-        yield f"doc/drawbridge.1: {option} is no option of any command"
+        yield f"doc/{program}.1: {option} is no option of any command"
 
 
 def man_variables():
@@ -63,16 +72,16 @@ def man_variables():
             yield f"README.md: says nothing of {name}"
 
 
-def man_version():
-    told = re.search(r'^\.TH DRAWBRIDGE 1 \S+ "(.*?)"', man(), re.M)
+def man_version(program):
+    told = re.search(rf'^\.TH {program.upper()} 1 \S+ "(.*?)"', man(program), re.M)
     if told is None or told.group(1) != run("--version").strip():
-        yield f"doc/drawbridge.1: its head does not say {run('--version').strip()}"
+        yield f"doc/{program}.1: its head does not say {run('--version').strip()}"
 
 
-def man_commands():
-    listed = set(re.findall(r"^  (\w+) ", run("--help"), re.M))
-    if listed != set(COMMANDS):
-        yield f"drawbridge --help lists {sorted(listed)}, this test and the man page know {sorted(COMMANDS)}"
+def man_commands(program):
+    listed = set(re.findall(r"^  (\w+) ", run("--help", program=program), re.M))
+    if listed != set(PROGRAMS[program]):
+        yield f"{program} --help lists {sorted(listed)}, this test and the man page know {sorted(PROGRAMS[program])}"
 
 
 def readme_tools():
@@ -90,7 +99,7 @@ def defines():
     """Every numeric #define of the program: name -> (value, file)."""
     found = {}
     for name in files():
-        if not name.startswith(("bridge/", "common/", "engine-client/")) or not name.endswith((".c", ".h")):
+        if not name.startswith(("bridge/", "common/", "engine-client/", "engine/")) or not name.endswith((".c", ".h")):
             continue
         for match in re.finditer(r"^#define ([A-Z][A-Z0-9_]*) +([^\n/]+)$", code(name), re.M):
             expression = re.sub(r"(?<=\d)[uUlL]+\b", "", match.group(2).strip())
@@ -120,7 +129,7 @@ def bounds():
             yield f"doc/security.md: {name} is {known[name, file]}, not {value}"
     for name, file in sorted(set(known) - told):
         if file.endswith(".h") and name not in NO_BOUNDS and re.search(
-                r"MAX|LIMIT|TIMEOUT|DRAIN|LIFETIME|CEILING|KEEP_BYTES|RECORD_BYTES",
+                r"MAX|LIMIT|TIMEOUT|DRAIN|LIFETIME|CEILING|KEEP_BYTES|RECORD_BYTES|GRACE|^SRV_HTTP_\w+_S$",
                 name):
             yield f"doc/security.md: lacks {name} of {file} ({known[name, file]})"
 
@@ -138,9 +147,12 @@ FILES = set(files())
 
 def main():
     tap = Tap()
-    tap.point("the man page has every option of --help, in its command's section, and no other", man_options())
-    tap.point("the commands are those of --help", man_commands())
-    tap.point("the man page is of this version", man_version())
+    for program in PROGRAMS:
+        skip = None if is_built(program) else f"no {program}"
+        tap.point(f"the page of {program} has every option of --help, in its command's section, and no other",
+                  () if skip else man_options(program), skip)
+        tap.point(f"the commands of {program} are those of --help", () if skip else man_commands(program), skip)
+        tap.point(f"the page of {program} is of this version", () if skip else man_version(program), skip)
     tap.point("man page and README name every variable of the catalogue", man_variables())
     tap.point("README's table names every tool", readme_tools())
     tap.point("doc/security.md has every bound, with its value", bounds())

@@ -8,7 +8,6 @@
 #include "srv-confine.h"
 
 #include <pwd.h>
-#include <stdarg.h>
 #include <unistd.h>
 
 G_DEFINE_QUARK (srv_confine_error, srv_confine_error)
@@ -50,15 +49,13 @@ static const char *const run_files[] = { "/run/systemd/resolve/resolv.conf",
                                          "/run/current-system",
                                          NULL };
 
+#define ADD(words, ...) add ((words), (const char *const[]){ __VA_ARGS__, NULL })
+
 static void
-add (GPtrArray *words, ...)
+add (GPtrArray *words, const char *const *list)
 {
-  va_list list;
-  va_start (list, words);
-  for (const char *word = va_arg (list, const char *); word != NULL;
-       word = va_arg (list, const char *))
-    g_ptr_array_add (words, g_strdup (word));
-  va_end (list);
+  for (gsize i = 0; list[i] != NULL; i++)
+    g_ptr_array_add (words, g_strdup (list[i]));
 }
 
 static char *
@@ -80,8 +77,8 @@ static gboolean
 try_it (const char *bwrap, GError **error)
 {
   GPtrArray *list = g_ptr_array_new ();
-  add (list, bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
-       "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--", "/bin/true", NULL);
+  ADD (list, bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
+       "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--", "/bin/true");
   g_auto (GStrv) words = finish (list);
   g_autofree char *said = NULL;
   g_autoptr (GError) problem = NULL;
@@ -145,7 +142,7 @@ static void
 hide (GPtrArray *words, const char *path)
 {
   if (path != NULL && path[0] == '/' && path[1] != '\0' && g_file_test (path, G_FILE_TEST_IS_DIR))
-    add (words, "--tmpfs", path, NULL);
+    ADD (words, "--tmpfs", path);
 }
 
 static void
@@ -155,7 +152,7 @@ let_in (GPtrArray *words, const char *option, const char *const *paths)
     {
       g_autofree char *path = expand_home (paths[i]);
       if (path[0] == '/' && g_file_test (path, G_FILE_TEST_EXISTS))
-        add (words, option, path, path, NULL);
+        ADD (words, option, path, path);
     }
 }
 
@@ -164,16 +161,20 @@ static void
 let_program_in (GPtrArray *words, const char *program)
 {
   if (program != NULL && program[0] == '/' && g_file_test (program, G_FILE_TEST_IS_REGULAR))
-    add (words, "--ro-bind", program, program, NULL);
+    ADD (words, "--ro-bind", program, program);
 }
 
 static void
 add_view (GPtrArray *words, const SrvConfine *self, const SrvConfineView *view, const char *command)
 {
   const char *runtime = g_getenv ("XDG_RUNTIME_DIR");
-  const struct passwd *user = getpwuid (geteuid ());
-  add (words, self->bwrap, "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--ro-bind", "/",
-       "/", "--dev", "/dev", "--proc", "/proc", NULL);
+  struct passwd entry;
+  struct passwd *user = NULL;
+  char buffer[4096];
+  if (getpwuid_r (geteuid (), &entry, buffer, sizeof buffer, &user) != 0)
+    user = NULL;
+  ADD (words, self->bwrap, "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--ro-bind", "/",
+       "/", "--dev", "/dev", "--proc", "/proc");
   hide (words, "/tmp");
   hide (words, "/var/tmp");
   hide (words, "/run");
@@ -187,16 +188,16 @@ add_view (GPtrArray *words, const SrvConfine *self, const SrvConfineView *view, 
   let_program_in (words, view->program);
   let_program_in (words, command);
   let_in (words, "--bind", view->writable);
-  add (words, "--bind", view->checkout, view->checkout, NULL);
+  ADD (words, "--bind", view->checkout, view->checkout);
   /* Last of what is emptied: neither a checkout nor a preset can open it. */
   hide (words, self->state_folder);
   if (view->secret != NULL && view->secret[0] == '/')
-    add (words, "--ro-bind-try", "/dev/null", view->secret, NULL);
+    ADD (words, "--ro-bind-try", "/dev/null", view->secret);
   if (view->folder != NULL)
-    add (words, "--bind", view->folder, view->folder, NULL);
+    ADD (words, "--bind", view->folder, view->folder);
   if (view->socket != NULL)
-    add (words, "--bind", view->socket, view->socket, NULL);
-  add (words, "--chdir", view->checkout, "--", NULL);
+    ADD (words, "--bind", view->socket, view->socket);
+  ADD (words, "--chdir", view->checkout, "--");
 }
 
 char **
@@ -205,7 +206,6 @@ srv_confine_wrap (const SrvConfine *self, const SrvConfineView *view, const char
   GPtrArray *words = g_ptr_array_new ();
   if (self->bwrap != NULL)
     add_view (words, self, view, command[0]);
-  for (gsize i = 0; command[i] != NULL; i++)
-    g_ptr_array_add (words, g_strdup (command[i]));
+  add (words, command);
   return finish (words);
 }

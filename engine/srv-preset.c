@@ -399,13 +399,10 @@ render_paths (const Render *self, const json_t *preset, const char *member)
   json_t *value = json_object_get (preset, member);
   for (size_t i = 0; i < json_array_size (value); i++)
     g_ptr_array_add (out, g_strdup (json_string_value (json_array_get (value, i))));
-  const char *name;
-  json_t *target;
-  if (json_is_object (value))
-    json_object_foreach (value, name, target)
+  for (void *at = json_object_iter (value); at != NULL; at = json_object_iter_next (value, at))
     {
-      const char *path = json_string_value (target);
-      g_ptr_array_add (out, g_strdup (name));
+      const char *path = json_string_value (json_object_iter_value (at));
+      g_ptr_array_add (out, g_strdup (json_object_iter_key (at)));
       g_ptr_array_add (out, path[0] == '~' ? g_strconcat (self->values->home, path + 1, NULL)
                                            : g_strdup (path));
     }

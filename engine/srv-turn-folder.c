@@ -109,6 +109,7 @@ remove_folder (int parent, const char *name, guint depth)
       return FALSE;
     }
   gboolean all = TRUE;
+  // cppcheck-suppress readdirCalled; the stream is ours alone
   for (struct dirent *entry = readdir (stream); entry != NULL; entry = readdir (stream))
     if (strcmp (entry->d_name, ".") != 0 && strcmp (entry->d_name, "..") != 0)
       all = remove_entry (fd, entry->d_name, depth + 1) && all;

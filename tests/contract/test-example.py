@@ -106,6 +106,35 @@ def check_command(program, catalogue, number):
         number += 1
 
 
+def smallest(program, number):
+    """The catalogue that doc/catalogue.md begins with is whole, and does what one expects of it."""
+    with open(os.path.join(SOURCE, "doc", "catalogue.md"), encoding="utf-8") as page:
+        text = re.search(r"^```xml\n(<catalogue .*?)^```", page.read(), re.M | re.S).group(1)
+    with tempfile.TemporaryDirectory() as folder:
+        catalogue = os.path.join(folder, "books.xml")
+        with open(catalogue, "w", encoding="utf-8") as file:
+            file.write(text)
+        api = subprocess.Popen([sys.executable, os.path.join(SOURCE, "tests", "lib", "shelf-api.py")], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, env={k: v for k, v in os.environ.items() if k != "SHELF_TOKEN"})
+        try:
+            url = "http://127.0.0.1:" + api.stdout.readline().split()[1]
+            for words, wanted in (
+                (["catalogue", "check", catalogue], "OK %s: books, \"Books\"\n  origin: http://localhost:8080, prefix \"\"\n  variables:\n"
+                 "    BOOKS_URL                    the server's address\n  1 tool:\n    list_books                   read\n" % catalogue),
+                (["call", "--catalogue", catalogue, "list_books", "author=Eliot"], "2 books\nb3 | Middlemarch | Eliot\nb4 | Silas Marner | Eliot\n"),
+            ):
+                run = subprocess.run([program] + words, timeout=60, env=dict(os.environ, BOOKS_URL=url), stdin=subprocess.DEVNULL,
+                                     capture_output=True, text=True)
+                fine = (run.returncode, run.stdout, run.stderr) == (0, wanted, "")
+                print("%s %d - the smallest catalogue: %s" % ("ok" if fine else "not ok", number, words[0]))
+                if not fine:
+                    print("\n".join("# " + line for line in (run.stdout + run.stderr).splitlines()))
+                number += 1
+        finally:
+            api.stdin.close()
+            api.wait(timeout=60)
+
+
 def matches(got, wanted, url):
     got = re.sub(r"\d+ (d|h|min|s|y|months?|years?) ago", "AGO", got.replace(url, "URL"))
     if "*" not in wanted:
@@ -117,7 +146,7 @@ def matches(got, wanted, url):
 def main():
     catalogue = os.path.join(SOURCE, "doc", "example-catalogue.xml")
     program = os.path.join(BUILD, "drawbridge")
-    print("1..%d" % (len(CALLS) + 4))
+    print("1..%d" % (len(CALLS) + 6))
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "requests")
         api = subprocess.Popen(
@@ -145,6 +174,7 @@ def main():
         if not fine:
             print("\n".join("# " + line for line in sent))
     check_command(program, catalogue, len(CALLS) + 2)
+    smallest(program, len(CALLS) + 5)
 
 
 if __name__ == "__main__":

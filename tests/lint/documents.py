@@ -142,6 +142,15 @@ def links():
                 yield f"{name}: {found} is not there"
 
 
+def lengths():
+    """README says how long the catalogues are."""
+    said = re.search(r"A catalogue of (\d+) lines.*?example-catalogue\.xml, of (\d+) lines", text("README.md"), re.S)
+    small = re.search(r"^```xml\n(<catalogue .*?)^```", text("doc/catalogue.md"), re.M | re.S)
+    real = [small.group(1).count("\n"), text("doc/example-catalogue.xml").count("\n")]
+    if said is None or [int(number) for number in said.groups()] != real:
+        yield f"README.md: the catalogues have {real[0]} and {real[1]} lines"
+
+
 FILES = set(files())
 
 
@@ -157,6 +166,7 @@ def main():
     tap.point("README's table names every tool", readme_tools())
     tap.point("doc/security.md has every bound, with its value", bounds())
     tap.point("files that documents name are there", links())
+    tap.point("README counts the lines of the catalogues right", lengths())
     tap.done()
 
 

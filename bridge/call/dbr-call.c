@@ -212,7 +212,10 @@ render (DbrCall *self)
   env.shut_data = self;
   env.records = records;
   env.out_fails = &fails;
-  if (!dbr_answer_render (self->tool->answer, &env, out, &error))
+  if (!dbr_tool_answer (self->tool))
+    g_string_append (out, "(The catalogue's answer of this tool can't be read: drawbridge "
+                          "catalogue check says why.)\n");
+  else if (!dbr_answer_render (dbr_tool_answer (self->tool), &env, out, &error))
     g_string_append_printf (out, "\n(The answer is cut here: %s.)\n", error->message);
   if (records)
     g_string_printf (out, records->len ? "[\n%s\n]" : "[%s]", records->str);

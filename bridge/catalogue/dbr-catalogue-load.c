@@ -404,6 +404,7 @@ dbr_catalogue_free (DbrCatalogue *self)
   g_ptr_array_unref (self->categories);
   g_ptr_array_unref (self->tools);
   g_ptr_array_unref (self->offers);
+  g_clear_pointer (&self->document, xmlFreeDoc);
   g_free (self);
 }
 
@@ -460,6 +461,8 @@ dbr_catalogue_load_data (const char *text,
       give_problems (&loader, error);
       return NULL;
     }
+  if (options->is_quick)
+    self->document = g_steal_pointer (&doc);
   return g_steal_pointer (&self);
 }
 

@@ -110,7 +110,7 @@ check_offer (DbrLoader *loader, guint index, guint *n_default)
   if (find (self, offer->name) != offer)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_DUPLICATE, line,
                         _ ("a second offer \"%s\"; rename one"), offer->name);
-  else if (n_tools == 0 && !loader->options->skips_other_offers)
+  else if (n_tools == 0 && !loader->options->is_quick)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, line,
                         _ ("the offer \"%s\" has no tool; remove it, or name it in a tool's offer"),
                         offer->name);
@@ -134,7 +134,7 @@ dbr_offer_is_wanted (const DbrLoader *loader, const xmlNode *tool)
   const char *wanted = loader->options->offer;
   g_autofree char *names = NULL;
   g_auto (GStrv) list = NULL;
-  if (!loader->options->skips_other_offers)
+  if (!loader->options->is_quick)
     return TRUE;
   for (guint i = 0; !wanted && i < self->offers->len; i++)
     if (((DbrOffer *) g_ptr_array_index (self->offers, i))->is_default)

@@ -18,6 +18,33 @@ graph_free (DbrGraphDef *self)
   g_free (self);
 }
 
+struct _DbrToolAnswer
+{
+  DbrAnswer *compiled; /* nullable: not yet */
+  const xmlNode *node; /* of the catalogue's document */
+};
+
+static void
+tool_answer_free (DbrToolAnswer *self)
+{
+  if (!self)
+    return;
+  g_clear_pointer (&self->compiled, dbr_answer_free);
+  g_free (self);
+}
+
+const DbrAnswer *
+dbr_tool_answer (const DbrTool *self)
+{
+  DbrToolAnswer *answer = self->answer;
+  if (answer && !answer->compiled && answer->node)
+    {
+      answer->compiled = dbr_answer_new (answer->node, NULL);
+      answer->node = NULL; /* once */
+    }
+  return answer ? answer->compiled : NULL;
+}
+
 void
 dbr_tool_free (DbrTool *self)
 {
@@ -32,7 +59,7 @@ dbr_tool_free (DbrTool *self)
   g_clear_pointer (&self->params, g_ptr_array_unref);
   g_clear_pointer (&self->requests, g_ptr_array_unref);
   graph_free (self->graph);
-  g_clear_pointer (&self->answer, dbr_answer_free);
+  tool_answer_free (self->answer);
   g_free (self);
 }
 
@@ -186,10 +213,14 @@ read_child (DbrLoader *loader, const xmlNode *child, DbrTool *self, Seen *seen)
     {
       GError *error = NULL;
       dbr_loader_once (loader, child, &seen->answer);
-      g_clear_pointer (&self->answer, dbr_answer_free);
-      self->answer = dbr_answer_new (child, &error);
-      if (self->answer)
-        dbr_loader_mark (loader, self->answer, child);
+      tool_answer_free (self->answer);
+      self->answer = g_new0 (DbrToolAnswer, 1);
+      self->answer->node = child;
+      if (loader->options->is_quick)
+        return;
+      self->answer->compiled = dbr_answer_new (child, &error);
+      if (self->answer->compiled)
+        dbr_loader_mark (loader, self->answer->compiled, child);
       else
         dbr_loader_take (loader, error);
       collect_bindings (loader, child);

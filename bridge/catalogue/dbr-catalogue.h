@@ -117,16 +117,18 @@ typedef struct
   char *id, *next;
 } DbrGraphDef;
 
+typedef struct _DbrToolAnswer DbrToolAnswer;
+
 typedef struct
 {
   char *name, *category, *title, *description;
-  char **offers;       /* nullable: in every offer */
-  char **one_of;       /* nullable: parameters of which exactly one is given */
-  GPtrArray *params;   /* (element-type DbrParam) */
-  GPtrArray *requests; /* (element-type DbrRequestDef), at most 32 */
-  DbrGraphDef *graph;  /* nullable */
-  DbrAnswer *answer;
-  DbrAccess access; /* strictest of its requests */
+  char **offers;         /* nullable: in every offer */
+  char **one_of;         /* nullable: parameters of which exactly one is given */
+  GPtrArray *params;     /* (element-type DbrParam) */
+  GPtrArray *requests;   /* (element-type DbrRequestDef), at most 32 */
+  DbrGraphDef *graph;    /* nullable */
+  DbrToolAnswer *answer; /* see dbr_tool_answer() */
+  DbrAccess access;      /* strictest of its requests */
   gboolean
       access_varies; /* an escape hatch: what it needs depends on its arguments; access is then the strictest, `least` the least */
   DbrAccess least;
@@ -190,13 +192,15 @@ typedef struct
   GPtrArray *tools;      /* (element-type DbrTool), in file order; those of the offer */
   GPtrArray *offers;     /* (element-type DbrOffer) all of the file; empty: it has none */
   const DbrOffer *offer; /* the one that was loaded; NULL: the file has none */
+  DbrXmlDoc *
+      document; /* of a file that was read quickly: what its answers are compiled from; else NULL */
 } DbrCatalogue;
 
 typedef struct
 {
   gboolean is_shipped; /* trusted with any variable; RELAX NG is skipped (the build checked it) */
-  gboolean
-      skips_other_offers; /* tools of other offers aren't even read: quicker, and what is wrong with them stays unseen */
+  /* For start-up, of files that the tests checked: tools of other offers aren't read, and answers not before they are first needed. What is wrong there stays unseen. */
+  gboolean is_quick;
   const char *const
       *allow_env;         /* nullable: more variables that a user's file may read; ours never */
   const char *schema_dir; /* nullable: where catalogue.rng and our own catalogues are */
@@ -225,6 +229,9 @@ dbr_catalogue_free (DbrCatalogue *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrCatalogue, dbr_catalogue_free)
 const DbrTool *
 dbr_catalogue_find (const DbrCatalogue *self, const char *tool);
+/* The tool's answer, compiled now if it wasn't yet. NULL only when a file that was read quickly is wrong there (transfer none). */
+const DbrAnswer *
+dbr_tool_answer (const DbrTool *self);
 const DbrRequestDef *
 dbr_tool_request (const DbrTool *self, const char *id);
 

@@ -93,7 +93,7 @@ load_shipped (const char *name, const char *offer, GError **error)
   g_autofree char *base = g_strconcat (name, ".xml", NULL);
   g_autofree char *file = g_build_filename (dir, base, NULL);
   DbrCatalogueOptions options
-      = { .is_shipped = TRUE, .skips_other_offers = TRUE, .schema_dir = dir, .offer = offer };
+      = { .is_shipped = TRUE, .is_quick = TRUE, .schema_dir = dir, .offer = offer };
 
   if (strchr (name, '/') || name[0] == '.' || !g_file_test (file, G_FILE_TEST_EXISTS))
     {

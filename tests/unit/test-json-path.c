@@ -398,7 +398,8 @@ static void
 test_roots (void)
 {
   assert_roots ("$.failed.x", 0, "failed");
-  assert_roots ("$['failed'][?@.a == $.http.failed.status && $.failed.b]", 0, "http.failed.status failed");
+  assert_roots ("$['failed'][?@.a == $.http.failed.status && $.failed.b]", 0,
+                "http.failed.status failed");
   assert_roots ("$", 0, "*");
   assert_roots ("$[*]", 0, "*");
   assert_roots ("$..x", 0, "*");

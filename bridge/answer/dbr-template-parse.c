@@ -199,7 +199,7 @@ static gboolean
 not_closed (const Reader *reader, gsize brace, GError **error)
 {
   g_set_error (error, DBR_TEMPLATE_ERROR, DBR_TEMPLATE_ERROR_SYNTAX,
-               "the { at column %u isn't closed; write a } behind the name or path (a brace in the "
+               "column %u: this { isn't closed; write a } behind the name or path (a brace in the "
                "text is written {{)",
                column (reader, brace));
   return FALSE;

@@ -388,7 +388,7 @@ test_errors (void)
     { "<line ident='1'>x</line>", DBR_CATALOGUE_ERROR_GRAMMAR,
       "answer.xml:1: <line> has no attribute \"ident\"; did you mean \"indent\"?" },
     { "\n<line>{$.x</line>", DBR_CATALOGUE_ERROR_PLACEHOLDER,
-      "answer.xml:2: the text of <line>: the { at column 1 isn't closed; write a } behind "
+      "answer.xml:2: the text of <line>: column 1: this { isn't closed; write a } behind "
       "the name or path (a brace in the text is written {{)" },
     { "<line indent='9'>x</line>", DBR_CATALOGUE_ERROR_GRAMMAR,
       "answer.xml:1: indent=\"9\" of <line>: expected a whole number from 0 to 8" },

@@ -190,7 +190,7 @@ test_errors (void)
     const char *message;
   } errors[] = {
     { "abc {x", DBR_TEMPLATE_ERROR_SYNTAX,
-      "the { at column 5 isn't closed; write a } behind the name or path (a brace in the text is "
+      "column 5: this { isn't closed; write a } behind the name or path (a brace in the text is "
       "written {{)" },
     { "abc }", DBR_TEMPLATE_ERROR_SYNTAX,
       "column 5: this } closes nothing; a brace in the text is written }}" },

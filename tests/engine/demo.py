@@ -7,6 +7,7 @@ foremen's are played by scripts that speak MCP. Exits 1 where an answer is not w
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,8 @@ from engine_http import BUILD, Engine  # noqa: E402
 BRIDGE = str(pathlib.Path(BUILD).resolve() / "drawbridge")
 PROGRAM = str(pathlib.Path(BUILD).resolve() / "drawbridge-engine")
 WRONG = []
-SCRIPT = "sed 's/^/  /; /^$/q' && echo \"  worked on it in $PWD\" && mkdir -p done && touch done/$BRIGADA_TASK"
+SCRIPT = 'echo "$BRIGADA_TITLE: done in ${PWD##*/}" && mkdir -p done && touch "done/$BRIGADA_TASK"'
+SHORT = "$DEMO"  # how the transcript calls the engine's folder
 
 
 def heading(text):
@@ -44,13 +46,26 @@ def options():
 
 
 class Coordinator(foreman.Bridge):
+    CAPABILITIES = {"elicitation": {}}
+
+    def __init__(self, config, show):
+        self.show = show
+        super().__init__(config)
+
+    def hear(self, message):
+        """The form that a client shows to its user, who says yes here."""
+        if message["method"] == "elicitation/create":
+            self.show("   the user is asked:\n" + textwrap.indent(message["params"]["message"].rstrip(), "     "))
+            self.show("   the user: yes")
+            (field,) = message["params"]["requestedSchema"]["properties"]
+            self.send({"jsonrpc": "2.0", "id": message["id"], "result": {"action": "accept", "content": {field: True}}})
+
     def call(self, tool, **arguments):
-        words = ", ".join(f"{name}: {json.dumps(value)}" for name, value in arguments.items())
-        print(f"-> {tool} ({words})")
+        self.show(" ".join(["->", tool, *(f"{name}={json.dumps(value)}" for name, value in arguments.items())]))
         result = self.ask("tools/call", {"name": tool, "arguments": arguments})
         text = "\n".join(part["text"] for part in result["content"] if part["type"] == "text")
-        print("<- " + ("(refused) " if result.get("isError") else ""))
-        print(textwrap.indent(text, "     ", lambda _: True), flush=True)
+        self.show("<- refused:" if result.get("isError") else "<-")
+        self.show(textwrap.indent(text, "     ").rstrip())
         return text
 
 
@@ -65,13 +80,16 @@ class Demo:
         self.admin = self.engine.admin()
         self.seen = 0
 
+    def show(self, text):
+        print(text.replace(str(self.engine.folder), SHORT), flush=True)
+
     def shell(self, *words):
         """A command as a person types it."""
-        print("$ drawbridge engine " + " ".join(words))
+        self.show("$ drawbridge engine " + " ".join(shlex.quote(word) for word in words))
         env = {**os.environ, "BRIGADA_TOKEN": self.admin}
         done = subprocess.run([BRIDGE, "engine", *words, "--socket=" + self.engine.socket], env=env, check=False, text=True,
                               capture_output=True, stdin=subprocess.DEVNULL)
-        print(textwrap.indent(done.stdout + done.stderr, "     ", lambda _: True), flush=True)
+        self.show(textwrap.indent(done.stdout + done.stderr, "     ").rstrip())
         if done.returncode != 0:
             WRONG.append(f"drawbridge engine {words[0]}: exit status {done.returncode}")
 
@@ -95,7 +113,7 @@ class Demo:
         config.write_text(json.dumps({"mcpServers": {"brigada-coordinator": {
             "command": BRIDGE, "args": ["mcp", "--coordinator", "--socket", self.engine.socket],
             "env": {"BRIGADA_TOKEN": self.token("client"), "BRIGADA_ALLOW_WRITES": "1"}}}}))
-        return Coordinator(config)
+        return Coordinator(config, self.show)
 
     def worker(self):
         env = {**os.environ, "BRIGADA_TOKEN": self.token("worker"), "XDG_STATE_HOME": str(self.engine.folder / "xdg")}
@@ -136,7 +154,8 @@ def converse(demo):
     chat.call("plan_approve", plan=first["id"], version=first["version"])
     heading("7. How did it go?")
     wants(chat.call("status", all=True), "status afterwards", "done")
-    wants(chat.call("history", repo_url="https://git.example/demo/shop", limit=12), "history", "price list")
+    wants(chat.call("history", repo_url="https://git.example/demo/shop", limit=40), "history", "message.sent", "price list",
+          "plan.approved", "task.done", "plan.done")
     chat.close()
     worker.terminate()
     heading(f"The end: the worker ended with {worker.wait(60)}, the engine with {demo.engine.stop()}")
@@ -144,7 +163,7 @@ def converse(demo):
 
 def main():
     demo = Demo()
-    print(f"The engine: {PROGRAM} serve, in {demo.engine.folder}")
+    print(f"The engine: {PROGRAM} serve\n{SHORT} is {demo.engine.folder}")
     try:
         converse(demo)
     finally:

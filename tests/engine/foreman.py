@@ -19,6 +19,8 @@ PROTOCOL = "2025-11-25"
 class Bridge:
     """The one server of the configuration, over stdio."""
 
+    CAPABILITIES = {}
+
     def __init__(self, config):
         with open(config, encoding="utf-8") as file:
             servers = json.load(file)["mcpServers"]
@@ -26,7 +28,7 @@ class Bridge:
         self.process = subprocess.Popen([server["command"], *server["args"]], env=server["env"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, encoding="utf-8", bufsize=1)
         self.last = 0
-        self.ask("initialize", {"protocolVersion": PROTOCOL, "capabilities": {},
+        self.ask("initialize", {"protocolVersion": PROTOCOL, "capabilities": self.CAPABILITIES,
                                 "clientInfo": {"name": "scripted-foreman", "version": "1"}})
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         self.tools = sorted(tool["name"] for tool in self.ask("tools/list", {})["tools"])
@@ -43,10 +45,15 @@ class Bridge:
             if not line:
                 sys.exit(f"the bridge ended before it answered {method}")
             reply = json.loads(line)
-            if reply.get("id") == self.last:
+            if "method" in reply:
+                self.hear(reply)
+            elif reply.get("id") == self.last:
                 if "error" in reply:
                     sys.exit(f"{method}: {reply['error']['message']}")
                 return reply["result"]
+
+    def hear(self, message):
+        """What the server says by itself: nothing that a foreman, whom nobody sits at, could answer."""
 
     def call(self, tool, **arguments):
         """The answer's text; an answer that is a refusal ends the turn as a failure."""

@@ -249,6 +249,19 @@ def test_bad_foremen():
     TAP.equal(shop.close(), 0, "the engine ends well")
 
 
+def test_cut_characters():
+    """Names that are cut inside a character, where they are shown, end nothing."""
+    shop = Shop()
+    project = shop.project("cut", None)
+    for name in ("x" + "\u00e4" * 49, "\u00e4" * 50):
+        reply = shop.engine.ask("PATCH", f"/v1/projects/{project['id']}", {"foreman_command": {"preset": name}}, shop.admin)
+        assert reply.status == 200, reply.text
+        shop.say(project, "Are you there?")
+        event = shop.wait("turn.crashed", project)
+        TAP.ok("there is no preset" in event["text"], "a preset that isn't there is told, whatever its name", event["text"])
+    TAP.equal(shop.close(), 0, "the engine ends well after them")
+
+
 def test_deaf_foreman():
     """One that hangs and ignores SIGTERM: by the end of its lease, by the engine's end, by the engine's kill."""
     shop = Shop()
@@ -366,8 +379,8 @@ def test_refusals():
 def main():
     signal.alarm(WATCHDOG_S * 8)
     only = sys.argv[1:]
-    for test in (test_loop, test_review_and_failure, test_attach, test_bad_foremen, test_deaf_foreman, test_dead_worker,
-                 test_spies, test_refusals):
+    for test in (test_loop, test_review_and_failure, test_attach, test_bad_foremen, test_cut_characters,
+                 test_deaf_foreman, test_dead_worker, test_spies, test_refusals):
         if not only or test.__name__ in only:
             test()
     TAP.end()

@@ -258,6 +258,9 @@ gpointer
 srv_record_new (SrvRecordKind kind); /* all zero */
 void
 srv_record_free (gpointer record); /* nullable */
+/* What a file may hold and no engine wrote: a state without a word, a missing or broken text, a number out of any range. */
+gboolean
+srv_record_is_sound (gconstpointer record);
 
 #define SRV_RECORD_FUNCTIONS(KIND, Type, table, FIELDS) \
   static inline void Type##_free (Type *self) { srv_record_free (self); } \

@@ -213,6 +213,13 @@ srv_sqlite_check_identity (sqlite3 *db, GError **error)
                  "the store was written by a newer program (schema %" G_GINT64_FORMAT
                  "; this one knows up to %d)",
                  schema, SRV_STORE_SCHEMA);
+  else if (srv_sqlite_integer (db, "SELECT count(*) FROM sqlite_schema WHERE type NOT IN "
+                                   "('table', 'index') OR sql LIKE '%virtual%'")
+           != 0)
+    g_set_error_literal (
+        error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_SCHEMA,
+        "the store can't be read, or holds what no engine makes: a view, a trigger "
+        "or a virtual table");
   else
     return TRUE;
   return FALSE;

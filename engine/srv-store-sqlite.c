@@ -197,8 +197,9 @@ record_statement (SrvStore *self, SrvRecordKind kind, SrvStatement what)
   return prepare (self, slot, sql);
 }
 
+/* The record of the row; NULL, a failure, when no engine can have written it. */
 static gpointer
-read_record (sqlite3_stmt *statement, SrvRecordKind kind)
+read_record (SrvStore *self, sqlite3_stmt *statement, SrvRecordKind kind)
 {
   const SrvRecordInfo *info = srv_record_info (kind);
   SrvRecord *record = srv_record_new (kind);
@@ -212,7 +213,16 @@ read_record (sqlite3_stmt *statement, SrvRecordKind kind)
       else
         *(gint64 *) field = sqlite3_column_int64 (statement, (int) i + 1);
     }
-  return record;
+  if (srv_record_is_sound (record))
+    return record;
+  if (self->failure == SRV_STORE_OK)
+    {
+      self->failure = SRV_STORE_DAMAGED;
+      self->failure_text
+          = g_strdup_printf ("%s %" G_GINT64_FORMAT " is damaged", info->table, record->id);
+    }
+  srv_record_free (record);
+  return NULL;
 }
 
 /* Binds and runs an INSERT or UPDATE. Text is bound in place: the statement ends before this returns. */
@@ -252,7 +262,7 @@ srv_store_get (SrvStore *self, SrvRecordKind kind, gint64 id)
   sqlite3_bind_int64 (statement, 1, id);
   int rc = sqlite3_step (statement);
   if (rc == SQLITE_ROW)
-    record = read_record (statement, kind);
+    record = read_record (self, statement, kind);
   else if (rc != SQLITE_DONE)
     fail (self, rc);
   sqlite3_reset (statement);
@@ -312,8 +322,13 @@ srv_store_find (SrvStore *self, SrvFind what, gint64 a, gint64 b, const char *te
   if (sqlite3_bind_parameter_count (statement) >= 4)
     sqlite3_bind_text (statement, 4, text, -1, SQLITE_STATIC);
   while ((rc = sqlite3_step (statement)) == SQLITE_ROW)
-    g_ptr_array_add (found, read_record (statement, srv_sqlite_finds[what].kind));
-  if (rc != SQLITE_DONE)
+    {
+      gpointer record = read_record (self, statement, srv_sqlite_finds[what].kind);
+      if (!record)
+        break;
+      g_ptr_array_add (found, record);
+    }
+  if (rc != SQLITE_DONE && rc != SQLITE_ROW)
     fail (self, rc);
   sqlite3_reset (statement);
   sqlite3_clear_bindings (statement);
@@ -359,8 +374,8 @@ lock_file (SrvStore *self, const char *file, GError **error)
 }
 
 /* The last id that any record took; all kinds but events share the sequence. */
-static void
-read_last_ids (SrvStore *self)
+static gboolean
+read_last_ids (SrvStore *self, GError **error)
 {
   for (SrvRecordKind kind = 0; kind < SRV_N_RECORDS; kind++)
     {
@@ -372,6 +387,11 @@ read_last_ids (SrvStore *self)
       else
         self->last_id = MAX (self->last_id, last);
     }
+  if (self->last_id <= SRV_SQLITE_MAX_ID && self->last_event <= SRV_SQLITE_MAX_ID)
+    return TRUE;
+  g_set_error_literal (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE,
+                       "the store is damaged: an id is beyond any that an engine gives");
+  return FALSE;
 }
 
 static gboolean
@@ -395,8 +415,7 @@ configure (SrvStore *self, gboolean is_writer, gboolean synchronous, GError **er
   if (!srv_sqlite_exec (self->db, "PRAGMA journal_mode = WAL", error)
       || !srv_sqlite_migrate (self->db, error))
     return FALSE;
-  read_last_ids (self);
-  return TRUE;
+  return read_last_ids (self, error);
 }
 
 SrvStore *

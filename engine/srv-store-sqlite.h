@@ -12,6 +12,7 @@
 G_BEGIN_DECLS
 
 #define SRV_SQLITE_APPLICATION_ID 0x64726264 /* "drbd" */
+#define SRV_SQLITE_MAX_ID (G_GINT64_CONSTANT (1) << 53) /* JSON's numbers */
 
 typedef enum
 {
@@ -51,7 +52,7 @@ extern const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS];
 /* Brings the file to our schema. Errors: SRV_ENGINE_ERROR_SCHEMA, _STORE. */
 gboolean
 srv_sqlite_migrate (sqlite3 *db, GError **error);
-/* Ours and not of a newer program. */
+/* Ours and not of a newer program, and nothing in it that runs: no view, trigger or virtual table. */
 gboolean
 srv_sqlite_check_identity (sqlite3 *db, GError **error);
 gboolean

@@ -216,6 +216,37 @@ test_damaged (Place *place, gconstpointer data)
   g_assert_cmpuint (strlen (report), >, 0);
 }
 
+/* What another hand wrote: a sound file for SQLite, and nothing that an engine says. */
+static void
+test_unsound (Place *place, gconstpointer data)
+{
+  SrvFixture *f = &place->base;
+
+  (void) data;
+  srv_fixture_open (f, place->file);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, REPO), ==, 201);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"hi\"}"), ==, 201);
+  static const char *const edits[] = {
+    "UPDATE message SET state = 3",
+    "UPDATE message SET state = 0, author = -1",
+    "UPDATE message SET author = 0, text = CAST (x'ff' AS TEXT)",
+    "UPDATE message SET text = 'hi', sent = 9223372036854775807",
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (edits); i++)
+    {
+      srv_fixture_close (f);
+      run_sql (place->file, edits[i]);
+      srv_fixture_open (f, place->file);
+      g_assert_cmpuint (CALL (&f->client, MESSAGE_LIST, NULL, NULL), ==, 503);
+      srv_fixture_assert_problem (f, 503, "store_damaged", "restore it from a backup");
+    }
+  srv_fixture_close (f);
+  run_sql (place->file, "UPDATE event SET id = 9223372036854775807 WHERE id = 1");
+  assert_refused (place->file, SRV_ENGINE_ERROR_STORE, "an id is beyond any");
+  run_sql (place->file, "CREATE TRIGGER t AFTER INSERT ON event BEGIN DELETE FROM event; END");
+  assert_refused (place->file, SRV_ENGINE_ERROR_SCHEMA, "a trigger");
+}
+
 static void
 test_backup (Place *place, gconstpointer data)
 {
@@ -334,6 +365,7 @@ main (int argc, char **argv)
   PLACE ("/srv-store/newer", test_newer);
   PLACE ("/srv-store/two-engines", test_two_engines);
   PLACE ("/srv-store/full", test_full);
+  PLACE ("/srv-store/unsound", test_unsound);
   PLACE ("/srv-store/damaged", test_damaged);
   PLACE ("/srv-store/backup", test_backup);
   PLACE ("/srv-store/no-scans", test_no_scans);

@@ -11,7 +11,7 @@
 
 G_BEGIN_DECLS
 
-#define SRV_SQLITE_APPLICATION_ID 0x64726264 /* "drbd" */
+#define SRV_SQLITE_APPLICATION_ID 0x64726264            /* "drbd" */
 #define SRV_SQLITE_MAX_ID (G_GINT64_CONSTANT (1) << 53) /* JSON's numbers */
 
 typedef enum

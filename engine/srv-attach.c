@@ -285,7 +285,11 @@ srv_cmd_attach (int argc, char **argv)
       argc--;
     }
   if (options.holder == NULL)
-    options.holder = g_strndup (g_get_user_name (), 60);
+    {
+      /* Cut inside a character it would be no JSON any more. */
+      g_autofree char *cut = g_strndup (g_get_user_name (), 60);
+      options.holder = g_utf8_make_valid (cut, -1);
+    }
   g_autofree char *state = dbr_place_state ();
   g_autofree char *admin_file = dbr_place_admin_token (state);
   signal (SIGPIPE, SIG_IGN);

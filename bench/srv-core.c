@@ -2,8 +2,10 @@
 /*
  * srv-core: what the engine's store and operations take, beside a bare SQLite loop and beside a store a hundredth the size.
  *
- *   srv-core reads FOLDER    p50 of status and timeline over a large and a small store with the same live plans
+ *   srv-core reads FOLDER    p50 of status and timeline over a large store and small ones with the same live plans
  *   srv-core writes FOLDER   durable writes: one at a time, 32 at a time, and a bare insert loop
+ *
+ * One JSON object a line, a line a round; the stores of reads stay in FOLDER and are taken again.
  */
 #include "config.h"
 
@@ -16,8 +18,9 @@
 
 #define LIVE 20u    /* plans */
 #define OF_PLAN 10u /* tasks */
-#define SAMPLES 200u
-#define WRITES 2000u
+#define SAMPLES 100u
+#define WRITES 1000u
+#define ROUNDS 7u
 
 /* ---------------------------------------------------------------------- filling */
 static void
@@ -131,17 +134,6 @@ p50_of (SrvEngine *engine, SrvOperation operation, const char *const *query)
   return times[SAMPLES / 2];
 }
 
-static long
-rss_kib (void)
-{
-  g_autofree char *text = NULL;
-  const char *line;
-
-  g_file_get_contents ("/proc/self/status", &text, NULL, NULL);
-  line = text ? strstr (text, "VmRSS:") : NULL;
-  return line ? strtol (line + 6, NULL, 10) : 0;
-}
-
 static SrvEngine *
 open_engine (const char *file)
 {
@@ -154,31 +146,39 @@ open_engine (const char *file)
   return engine;
 }
 
+/* The hundredth that the large one is compared with has the same live plans. As status has a line for each project, there
+ * is one of a hundredth of the projects, and one of as many. */
+static const struct
+{
+  const char *name;
+  guint projects, plans, events_of_plan;
+} sizes[]
+    = { { "hundredth", 1, 100, 100 }, { "narrow", 100, 100, 100 }, { "large", 100, 10000, 100 } };
+
+/* The stores take turns, so that what else the machine does falls on all. */
 static void
 measure_reads (const char *folder)
 {
-  static const struct
-  {
-    const char *name;
-    guint projects, plans, events_of_plan;
-  } sizes[] = { { "small", 100, 100, 100 }, { "large", 100, 10000, 100 } };
   static const char *const one[] = { "project", "1", NULL };
+  SrvEngine *engines[G_N_ELEMENTS (sizes)];
 
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     {
       g_autofree char *file = g_strdup_printf ("%s/%s.db", folder, sizes[i].name);
       if (!g_file_test (file, G_FILE_TEST_EXISTS))
         fill (file, sizes[i].projects, sizes[i].plans, sizes[i].events_of_plan);
-      SrvEngine *engine = open_engine (file);
-      printf ("%s: %u plans, %u events: status %" G_GINT64_FORMAT
-              " us, of one project %" G_GINT64_FORMAT " us, timeline %" G_GINT64_FORMAT
-              " us, of one project %" G_GINT64_FORMAT " us, RSS %ld KiB\n",
-              sizes[i].name, sizes[i].plans, sizes[i].plans * sizes[i].events_of_plan,
-              p50_of (engine, SRV_OP_STATUS, NULL), p50_of (engine, SRV_OP_STATUS, one),
-              p50_of (engine, SRV_OP_TIMELINE, NULL), p50_of (engine, SRV_OP_TIMELINE, one),
-              rss_kib ());
-      srv_engine_free (engine);
+      engines[i] = open_engine (file);
     }
+  for (guint round = 0; round < ROUNDS; round++)
+    for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+      printf ("{\"store\": \"%s\", \"status_us\": %" G_GINT64_FORMAT
+              ", \"status_of_one_us\": %" G_GINT64_FORMAT ", \"timeline_us\": %" G_GINT64_FORMAT
+              ", \"timeline_of_one_us\": %" G_GINT64_FORMAT "}\n",
+              sizes[i].name, p50_of (engines[i], SRV_OP_STATUS, NULL),
+              p50_of (engines[i], SRV_OP_STATUS, one), p50_of (engines[i], SRV_OP_TIMELINE, NULL),
+              p50_of (engines[i], SRV_OP_TIMELINE, one));
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    srv_engine_free (engines[i]);
 }
 
 /* ---------------------------------------------------------------------- writing */
@@ -272,17 +272,15 @@ measure_writes (const char *folder)
 
   fill (file, 1, 1, 0);
   SrvEngine *engine = open_engine (file);
-  for (guint round = 0; round < 3; round++)
+  for (guint round = 0; round < ROUNDS; round++)
     {
       g_autofree char *again = g_strdup_printf ("%s.%u", bare, round);
       double loop = bare_rate (again);
       double one = rate_of (engine, 1, "one");
       guint64 before = srv_engine_syncs ();
       double many = rate_of (engine, 32, "many");
-      printf ("bare %.0f/s, one writer %.0f/s (%.2f of bare), 32 writers %.0f/s (%.2f of one), "
-              "%.1f writes a sync\n",
-              loop, one, one / loop, many, many / one,
-              (double) WRITES / (double) (srv_engine_syncs () - before));
+      printf ("{\"bare\": %.1f, \"one\": %.1f, \"many\": %.1f, \"writes_a_sync\": %.2f}\n", loop,
+              one, many, (double) WRITES / (double) (srv_engine_syncs () - before));
     }
   srv_engine_free (engine);
 }

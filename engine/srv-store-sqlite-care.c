@@ -6,10 +6,40 @@
 
 #include "srv-store-sqlite.h"
 
+#include <errno.h>
 #include <glib/gstdio.h>
+#include <unistd.h>
 
 #define MAX_FINDINGS 100
 #define BACKUP_PAGES 256
+
+/* Nobody can change it, and the file alone is all of it. */
+static gboolean
+is_frozen (const char *file)
+{
+  g_autofree char *folder = g_path_get_dirname (file);
+  g_autofree char *log = g_strconcat (file, "-wal", NULL);
+  GStatBuf about;
+
+  return access (folder, W_OK) != 0 && errno == EROFS
+         && (g_stat (log, &about) != 0 || about.st_size == 0);
+}
+
+int
+srv_sqlite_open_to_read (const char *file, sqlite3 **out_db, const char *vfs)
+{
+  /* For writing all the same, or it could not take part in the shared memory of the log. */
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+
+  if (!is_frozen (file))
+    return sqlite3_open_v2 (file, out_db, flags, vfs);
+  /* That memory can't be made there. Source: SQLite's "Write-Ahead Logging", read-only databases. */
+  g_autofree char *absolute = g_canonicalize_filename (file, NULL);
+  g_autofree char *address = g_filename_to_uri (absolute, NULL, NULL);
+  g_autofree char *uri = g_strconcat (address ? address : "", "?immutable=1", NULL);
+  return sqlite3_open_v2 (uri, out_db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
+                          vfs);
+}
 
 static gboolean
 copy_pages (sqlite3 *from, sqlite3 *to, GError **error)
@@ -122,7 +152,7 @@ gboolean
 srv_store_check (const char *file, GString *findings, GError **error)
 {
   sqlite3 *db = NULL;
-  int rc = sqlite3_open_v2 (file, &db, SQLITE_OPEN_READWRITE, NULL);
+  int rc = srv_sqlite_open_to_read (file, &db, NULL);
   gboolean ok = rc == SQLITE_OK;
 
   if (!ok)

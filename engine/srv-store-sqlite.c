@@ -423,13 +423,13 @@ srv_store_open (const char *file, gboolean is_writer, gboolean synchronous, GErr
 {
   g_autoptr (SrvStore) self = g_new0 (SrvStore, 1);
   gboolean in_memory = strcmp (file, ":memory:") == 0;
-  int flags = is_writer ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
 
   self->lock_fd = -1;
   if (is_writer && !in_memory && !lock_file (self, file, error))
     return NULL;
-  /* A reader opens for writing too, or it could not take part in the shared memory of the log; it is told not to write. */
-  int rc = sqlite3_open_v2 (file, &self->db, flags | SQLITE_OPEN_NOMUTEX, srv_store_vfs ());
+  int rc = is_writer ? sqlite3_open_v2 (file, &self->db, flags, srv_store_vfs ())
+                     : srv_sqlite_open_to_read (file, &self->db, srv_store_vfs ());
   if (rc != SQLITE_OK)
     {
       g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't open %s: %s", file,

@@ -55,6 +55,9 @@ srv_sqlite_migrate (sqlite3 *db, GError **error);
 /* Ours and not of a newer program, and nothing in it that runs: no view, trigger or virtual table. */
 gboolean
 srv_sqlite_check_identity (sqlite3 *db, GError **error);
+/* Opens a store that is not to be written to; also on a read-only disk, when no log is left to be read. As sqlite3_open_v2(). */
+int
+srv_sqlite_open_to_read (const char *file, sqlite3 **out_db, const char *vfs);
 gboolean
 srv_sqlite_exec (sqlite3 *db, const char *sql, GError **error);
 gint64

@@ -2,8 +2,9 @@
 /*
  * srv-rules-glob: do two globs have a path in common?
  *
- * Both are walked at once over the product of their positions; each pair of positions is visited once, so the cost is
- * the product of the lengths at worst.
+ * Both are walked at once over the product of their positions, a row of it at a time: a set of positions in the one
+ * glob, as bits, for each position in the other. Judging a plan compares all its paths with all that is protected, so
+ * a comparison must stay cheap for the worst of globs too.
  */
 #include "config.h"
 
@@ -28,10 +29,24 @@ typedef struct
 } Token;
 
 #define MAX_TOKENS (SRV_MAX_GLOB + 4) /* a tail for what lies under it, and the end */
+#define N_WORDS ((MAX_TOKENS + 63) / 64)
 
-static guint
-tokenize (const char *glob, gboolean under, Token *out)
+typedef struct
 {
+  Token tokens[MAX_TOKENS];
+  guint n;
+  guint path_end; /* a path may end here, or at the end of what lies under it */
+} Glob;
+
+typedef struct
+{
+  guint64 words[N_WORDS];
+} Set;
+
+static void
+tokenize (const char *glob, Glob *self)
+{
+  Token *out = self->tokens;
   guint n = 0;
 
   while (g_str_has_prefix (glob, "./"))
@@ -50,28 +65,16 @@ tokenize (const char *glob, gboolean under, Token *out)
       out[n++] = token;
     }
   gboolean has_slash = n > 0 && out[n - 1].kind == LITERAL && out[n - 1].literal == '/';
-  if ((under || has_slash) && n > 0)
+  guint path_end = n;
+  if (n > 0)
     {
       if (!has_slash)
         out[n++] = (Token){ LITERAL, '/' };
       out[n++] = (Token){ STARS, '*' };
     }
+  self->path_end = has_slash ? n : path_end;
   out[n++] = (Token){ END, 0 };
-  return n;
-}
-
-static gboolean
-takes (Token token, Token other)
-{
-  if (token.kind == END || other.kind == END)
-    return FALSE;
-  if (token.kind == LITERAL && other.kind == LITERAL)
-    return token.literal == other.literal;
-  if (token.kind == LITERAL)
-    return token.literal != '/' || other.kind == STARS || other.kind == STARS_SLASH;
-  if (other.kind == LITERAL)
-    return takes (other, token);
-  return TRUE;
+  self->n = n;
 }
 
 static gboolean
@@ -80,39 +83,128 @@ may_be_empty (Token token)
   return token.kind == STAR || token.kind == STARS || token.kind == STARS_SLASH;
 }
 
-static guint
-after (const Token *tokens, guint i)
+/* ----------------------------------------------------------------------- sets */
+static void
+add (Set *set, guint i)
 {
-  return may_be_empty (tokens[i]) ? i : i + 1;
+  set->words[i / 64] |= G_GUINT64_CONSTANT (1) << (i % 64);
 }
 
 static gboolean
-meet (const Token *a, guint n_a, const Token *b, guint n_b)
+has (const Set *set, guint i)
 {
-  g_autofree guint8 *seen = g_malloc0 ((gsize) n_a * n_b);
-  g_autoptr (GArray) todo = g_array_new (FALSE, FALSE, sizeof (guint));
-  guint start = 0;
+  return (set->words[i / 64] >> (i % 64) & 1) != 0;
+}
 
-  g_array_append_val (todo, start);
-  while (todo->len > 0)
+/* From each position of @set that @passes has, on to the next, and so on: the carry of an addition runs there. */
+static void
+flood (Set *set, const Set *passes)
+{
+  guint64 carry = 0;
+
+  for (guint w = 0; w < N_WORDS; w++)
     {
-      guint at = g_array_index (todo, guint, todo->len - 1);
-      g_array_set_size (todo, todo->len - 1);
-      if (seen[at])
+      guint64 pass = passes->words[w], start = set->words[w] & pass;
+      guint64 sum = start + pass;
+      guint64 over = sum < pass;
+      sum += carry;
+      over |= sum < carry;
+      set->words[w] |= sum ^ pass;
+      carry = over;
+    }
+}
+
+/* --------------------------------------------------------------------- columns */
+/* What the positions of a glob are, as sets. */
+typedef struct
+{
+  Set literal[256]; /* the byte */
+  Set any_literal;
+  Set pattern; /* takes all but a slash, at least */
+  Set deep;    /* takes a slash too */
+  Set empty;   /* may be empty; stays where it is when it takes one */
+} Columns;
+
+static void
+columns_fill (Columns *self, const Glob *glob)
+{
+  memset (self, 0, sizeof *self);
+  for (guint j = 0; j < glob->n; j++)
+    {
+      Token token = glob->tokens[j];
+      if (token.kind == END)
         continue;
-      seen[at] = 1;
-      guint i = at / n_b, j = at % n_b;
-      if (a[i].kind == END && b[j].kind == END)
-        return TRUE;
-      guint next[3];
-      guint n_next = 0;
-      if (may_be_empty (a[i]))
-        next[n_next++] = (i + 1) * n_b + j;
-      if (may_be_empty (b[j]))
-        next[n_next++] = i * n_b + j + 1;
-      if (takes (a[i], b[j]))
-        next[n_next++] = after (a, i) * n_b + after (b, j);
-      g_array_append_vals (todo, next, n_next);
+      add (token.kind == LITERAL ? &self->any_literal : &self->pattern, j);
+      if (token.kind == LITERAL)
+        add (&self->literal[(guchar) token.literal], j);
+      if (token.kind == STARS || token.kind == STARS_SLASH)
+        add (&self->deep, j);
+      if (may_be_empty (token))
+        add (&self->empty, j);
+    }
+}
+
+/* The positions that take what @token takes, one of it at least. */
+static Set
+takers (const Columns *self, Token token)
+{
+  gboolean is_deep = token.kind == STARS || token.kind == STARS_SLASH;
+  const Set *same = &self->literal[token.kind == LITERAL ? (guchar) token.literal : '/'];
+  const Set *patterns
+      = token.kind == LITERAL && token.literal == '/' ? &self->deep : &self->pattern;
+  Set out = { { 0 } };
+
+  for (guint w = 0; w < N_WORDS && token.kind != END; w++)
+    {
+      guint64 literals = token.kind == LITERAL ? same->words[w]
+                         : is_deep             ? self->any_literal.words[w]
+                                               : self->any_literal.words[w] & ~same->words[w];
+      out.words[w] = literals | patterns->words[w];
+    }
+  return out;
+}
+
+/* The row after one of @row: @token and what takes it have gone on, or @token was empty. FALSE: nothing is left. */
+static gboolean
+next_row (Set *row, const Columns *columns, Token token)
+{
+  Set takes = takers (columns, token), passes = columns->empty;
+  gboolean stays = may_be_empty (token);
+  guint64 carry = 0, any = 0;
+
+  for (guint w = 0; w < N_WORDS && stays; w++)
+    passes.words[w] |= takes.words[w];
+  flood (row, &passes);
+  for (guint w = 0; w < N_WORDS; w++)
+    {
+      guint64 taking = row->words[w] & takes.words[w];
+      guint64 moved = taking & ~columns->empty.words[w];
+      if (!stays)
+        row->words[w] = (taking & columns->empty.words[w]) | moved << 1 | carry;
+      carry = moved >> 63;
+      any |= row->words[w];
+    }
+  return any != 0;
+}
+
+static gboolean
+meet (const Glob *a, const Glob *b)
+{
+  Columns columns;
+  Set row = { { 1 } };
+
+  columns_fill (&columns, b);
+  for (guint i = 0; i < a->n; i++)
+    {
+      if (i == a->path_end || i + 1 == a->n)
+        {
+          Set ends = row;
+          flood (&ends, &columns.empty);
+          if (has (&ends, b->path_end) || has (&ends, b->n - 1))
+            return TRUE;
+        }
+      if (!next_row (&row, &columns, a->tokens[i]))
+        return FALSE;
     }
   return FALSE;
 }
@@ -120,16 +212,11 @@ meet (const Token *a, guint n_a, const Token *b, guint n_b)
 gboolean
 srv_globs_overlap (const char *a, const char *b)
 {
-  Token a_tokens[MAX_TOKENS], b_tokens[MAX_TOKENS];
+  Glob a_glob, b_glob;
 
-  for (guint under = 0; under < 3; under++)
-    {
-      guint n_a = tokenize (a, under == 1, a_tokens);
-      guint n_b = tokenize (b, under == 2, b_tokens);
-      if (meet (a_tokens, n_a, b_tokens, n_b))
-        return TRUE;
-    }
-  return FALSE;
+  tokenize (a, &a_glob);
+  tokenize (b, &b_glob);
+  return meet (&a_glob, &b_glob);
 }
 
 gboolean

@@ -113,6 +113,25 @@ test_hours (void)
   g_assert_null (srv_hours_problem ("Mon-Fri 08:00-18:00 Europe/Berlin; Sat 10:00-12:00"));
 }
 
+/* Whatever a foreman writes, judging its plan must not keep the writer busy: as many pairs as a small plan has. */
+static void
+worst_globs (void)
+{
+  g_autoptr (GString) a = g_string_new (NULL), b = g_string_new (NULL);
+
+  while (a->len + 4 < SRV_MAX_GLOB)
+    {
+      g_string_append (a, "*a");
+      g_string_append (b, "*b");
+    }
+  g_string_append_c (b, '#');
+  for (guint i = 0; i < 20000; i++)
+    g_assert_false (srv_globs_overlap (a->str, b->str));
+  b->str[b->len - 1] = 'a';
+  g_assert_true (srv_globs_overlap (a->str, b->str));
+  g_assert_true (srv_globs_overlap (b->str, a->str));
+}
+
 static void
 test_globs (void)
 {
@@ -153,6 +172,7 @@ test_globs (void)
   g_autofree char *longest = g_strnfill (SRV_MAX_GLOB, '*');
   g_autofree char *longer = g_strnfill (SRV_MAX_GLOB + 1, 'a');
   g_assert_true (srv_globs_overlap (longest, longest));
+  worst_globs ();
   g_assert_true (srv_glob_is_valid (longest));
   g_assert_false (srv_glob_is_valid (longer));
   g_assert_false (srv_glob_is_valid (""));

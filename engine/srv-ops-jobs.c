@@ -12,6 +12,8 @@
 #include <string.h>
 
 #define MAX_LATEST 1000u
+/* What JSON readers with doubles keep exactly; and far from what the store takes for damage. */
+#define MAX_SEQUENCE ((G_GINT64_CONSTANT (1) << 53) - 1)
 
 /* ---------------------------------------------------------------------- claim */
 static SrvTask *
@@ -130,7 +132,7 @@ SrvReply *
 srv_op_JOB_EVENT (SrvCall *call)
 {
   static const SrvMember members[] = {
-    { "sequence", SRV_MEMBER_INTEGER, SRV_MEMBER_REQUIRED, 1, G_MAXINT64, NULL },
+    { "sequence", SRV_MEMBER_INTEGER, SRV_MEMBER_REQUIRED, 1, MAX_SEQUENCE, NULL },
     { "text", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_REQUIRED, 0, 0, NULL },
   };
   DbrJson body = call->request->body;
@@ -211,7 +213,7 @@ srv_op_JOB_FINISH (SrvCall *call)
   static const SrvJobState states[] = { SRV_JOB_SUCCEEDED, SRV_JOB_REVIEW, SRV_JOB_FAILED };
   static const SrvTaskState task_states[] = { SRV_TASK_DONE, SRV_TASK_REVIEW, SRV_TASK_FAILED };
   static const SrvMember members[] = {
-    { "sequence", SRV_MEMBER_INTEGER, SRV_MEMBER_REQUIRED, 1, G_MAXINT64, NULL },
+    { "sequence", SRV_MEMBER_INTEGER, SRV_MEMBER_REQUIRED, 1, MAX_SEQUENCE, NULL },
     { "outcome", SRV_MEMBER_WORD, SRV_MEMBER_REQUIRED, 0, 0, outcomes },
     { "text", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL },
   };

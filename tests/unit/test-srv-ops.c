@@ -597,6 +597,9 @@ test_jobs (Shop *shop, gconstpointer data)
       const char *job = ID ("job.id");
       g_assert_cmpint (INT ("job.heartbeat_seconds"), ==, 30);
       g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 204);
+      g_assert_cmpuint (
+          CALL (&f->worker, JOB_EVENT, job, "{\"sequence\": 9007199254740992, \"text\": \"line\"}"),
+          ==, 422);
       g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, "{\"sequence\": 1, \"text\": \"line\"}"),
                         ==, 201);
       g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, "{\"sequence\": 1, \"text\": \"line\"}"),

@@ -187,7 +187,12 @@ holds (const char *text, gsize len, const char *needle)
 static gboolean
 may_be_mark (const char *head, gsize head_len)
 {
-  return memmem (head, head_len, "\"::", 3) != NULL;
+  const char *end = head + head_len;
+
+  for (const char *at = head; (at = memchr (at, ':', (gsize) (end - at))) != NULL; at++)
+    if (at > head && at[-1] == '"' && at + 1 < end && at[1] == ':')
+      return TRUE;
+  return FALSE;
 }
 
 /* Called for each record of a log that may have a billion bytes: look, forget. */

@@ -75,7 +75,7 @@ static gboolean
 make_admin (SrvEngine *self, GError **error)
 {
   SrvStore *store = self->writing;
-  gboolean ok = srv_store_begin (store, TRUE);
+  gboolean ok = srv_store_begin (store, TRUE), is_kept = TRUE;
   g_autoptr (SrvToken) any
       = ok ? srv_store_find_one (store, SRV_FIND_TOKENS, 0, SRV_NO_ID, NULL) : NULL;
 
@@ -88,7 +88,11 @@ make_admin (SrvEngine *self, GError **error)
       token->created = now_us (self);
       if (secret)
         srv_store_add (store, token);
-      ok = secret && srv_store_commit (store);
+      /* Kept first: a token whose secret nobody has would lock everyone out for good. */
+      is_kept = !secret || srv_store_failure (store, NULL) != SRV_STORE_OK
+                || !self->options.keep_secret
+                || self->options.keep_secret (secret, self->options.secret_data);
+      ok = secret && is_kept && srv_store_commit (store);
       if (ok)
         self->admin_secret = g_steal_pointer (&secret);
     }
@@ -98,7 +102,9 @@ make_admin (SrvEngine *self, GError **error)
       const char *text = NULL;
       srv_store_failure (store, &text);
       g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "%s: %s", self->options.file,
-                   text ? text : "the system gives no random bytes");
+                   text      ? text
+                   : is_kept ? "the system gives no random bytes"
+                             : "no admin token was made");
     }
   srv_store_rollback (store);
   return ok || failure == SRV_STORE_READ_ONLY;

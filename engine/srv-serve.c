@@ -44,8 +44,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
 
 /* Written whole or not at all, and readable for us only from its first moment. */
 static gboolean
-secret_write (const char *path, const char *secret)
+secret_write (const char *secret, gpointer user_data)
 {
+  const char *path = user_data;
   g_autofree char *new_path = g_strconcat (path, ".new", NULL);
   g_autofree char *line = g_strconcat (secret, "\n", NULL);
   gsize length = strlen (line);
@@ -68,9 +69,12 @@ secret_write (const char *path, const char *secret)
 static SrvEngine *
 engine_open (const Options *options)
 {
-  const SrvEngineOptions engine_options = { .file = options->state, .synchronous = TRUE };
   g_autofree char *folder = g_path_get_dirname (options->state);
   g_autofree char *token_file = dbr_place_admin_token (options->state);
+  const SrvEngineOptions engine_options = { .file = options->state,
+                                            .synchronous = TRUE,
+                                            .keep_secret = secret_write,
+                                            .secret_data = token_file };
   g_autofree char *secret = NULL;
   g_autoptr (SrvEngine) engine = NULL;
   g_autoptr (GError) error = NULL;
@@ -95,8 +99,6 @@ engine_open (const Options *options)
       return NULL;
     }
   secret = srv_engine_take_admin_secret (engine);
-  if (secret && !secret_write (token_file, secret))
-    return NULL;
   if (secret)
     g_printerr ("drawbridge-engine: the admin token is in %s\n", token_file);
   return g_steal_pointer (&engine);

@@ -196,6 +196,17 @@ def sockets():
                            capture_output=True, text=True, timeout=WATCHDOG_S)
     tap.ok(other.returncode == 1 and "a folder of its own" in other.stderr, "another state's admin token is not overwritten", other.stderr)
     tap.equal(engine.ask("GET", "/v1/health").status, 200, "the first one serves on")
+    late = Engine()
+    late.folder.joinpath("state", "admin.token.new").mkdir(parents=True)
+    late.start()
+    tap.equal(late.process.wait(WATCHDOG_S), 1, "an admin token that can't be kept is an end")
+    tap.ok("no admin token was made" in late.log_text(), "and said", late.log_text())
+    late.folder.joinpath("state", "admin.token.new").rmdir()
+    late.stop()
+    late.start()
+    tap.equal(late.ask("GET", "/v1/projects", token=late.admin()).status, 200, "the next start makes one that holds")
+    late.close()
+
     def run(*words):
         return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=WATCHDOG_S)
 

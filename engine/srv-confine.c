@@ -8,6 +8,7 @@
 #include "srv-confine.h"
 
 #include <pwd.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 G_DEFINE_QUARK (srv_confine_error, srv_confine_error)
@@ -111,7 +112,12 @@ srv_confine_new (const char *state_folder, GError **error)
     return NULL;
   SrvConfine *self = g_new0 (SrvConfine, 1);
   self->bwrap = g_steal_pointer (&bwrap);
-  self->state_folder = g_strdup (state_folder);
+  /* bwrap needs it absolute, and what a link leads to can be reached by its own name. */
+  g_autofree char *real
+      = state_folder != NULL ? g_canonicalize_filename (state_folder, NULL) : NULL;
+  char *resolved = real != NULL ? realpath (real, NULL) : NULL;
+  self->state_folder = g_strdup (resolved != NULL ? resolved : real);
+  free (resolved);
   return self;
 }
 

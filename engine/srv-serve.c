@@ -250,6 +250,12 @@ srv_cmd_serve (int argc, char **argv)
     options.socket = dbr_place_socket ();
   if (!options.state)
     options.state = dbr_place_state ();
+  /* Foremen run in other folders: what they are shown, and what is hidden from them, is named from the root. */
+  char *state = strcmp (options.state, ":memory:") == 0
+                    ? g_strdup (options.state)
+                    : g_canonicalize_filename (options.state, NULL);
+  g_free (options.state);
+  options.state = state;
   umask (077);
   signal (SIGPIPE, SIG_IGN);
   engine = engine_open (&options);

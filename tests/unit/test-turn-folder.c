@@ -150,6 +150,18 @@ test_confine (void)
   g_assert_cmpstr (words[end + 2], ==, "a word");
   g_assert_cmpint (find (words, "--unshare-pid"), <, end);
   g_assert_cmpint (find (words, "/run/e.sock"), >, find (words, "/run"));
+  /* However the state's folder is spelled, it is hidden, after the checkout that holds it. */
+  g_autofree char *name = g_path_get_basename (base), *parent = g_path_get_dirname (base);
+  g_autofree char *here = g_get_current_dir (), *real = realpath (base, NULL);
+  g_assert_cmpint (g_chdir (parent), ==, 0);
+  g_autoptr (SrvConfine) relative = srv_confine_new (name, &error);
+  g_assert_cmpint (g_chdir (here), ==, 0);
+  g_assert_no_error (error);
+  const SrvConfineView above = { .checkout = parent };
+  g_auto (GStrv) hidden = srv_confine_wrap (relative, &above, command);
+  int at = find (hidden, real);
+  g_assert_cmpint (at, >, find (hidden, "--bind"));
+  g_assert_cmpstr (hidden[at - 1], ==, "--tmpfs");
   g_rmdir (base);
 }
 

@@ -152,8 +152,8 @@ typedef enum
 } DbrBuild;
 DbrBuild
 dbr_call_build (DbrPart *part, DbrWireRequest *out, GError **error);
-gboolean
-dbr_call_send (DbrPart *part, const DbrWireRequest *wire, GError **error);
+void
+dbr_call_send (DbrPart *part, const DbrWireRequest *wire);
 void
 dbr_part_free (DbrPart *part);
 guint

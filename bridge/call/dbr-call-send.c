@@ -450,33 +450,26 @@ report_progress (DbrCall *self)
 static gboolean
 send_more_pages (DbrStep *step)
 {
-  DbrCall *self = step->call;
   guint n;
 
   if (step->def->pages <= 1 || step->parts->len != 1 || step->rows == 0
       || step->total <= (gint64) step->rows)
     return TRUE;
   n = (guint) MIN ((step->total + step->rows - 1) / step->rows, (gint64) step->def->pages);
-  self->root_is_stale = FALSE;
   for (guint i = 1; i < n; i++)
     {
-      DbrPart *part = g_new0 (DbrPart, 1);
+      DbrPart *part = dbr_call_add_part (step, DBR_JSON_NONE);
       g_auto (DbrWireRequest) wire = { 0 };
       g_autoptr (GError) error = NULL;
 
-      part->step = step;
-      part->index = i;
-      part->item = DBR_JSON_NONE;
-      g_ptr_array_add (step->parts, part);
-      if (dbr_call_build (part, &wire, &error) != DBR_BUILD_OK
-          || !dbr_call_send (part, &wire, &error))
+      if (dbr_call_build (part, &wire, &error) != DBR_BUILD_OK)
         {
           g_autofree char *text = g_strdup_printf ("A page could not be read: %s",
                                                    error ? error->message : "no path");
-          dbr_call_fail (self, text);
+          dbr_call_fail (step->call, text);
           return FALSE;
         }
-      step->n_pending++;
+      dbr_call_send (part, &wire);
     }
   return TRUE;
 }
@@ -514,15 +507,14 @@ on_done (EngResponse *response, gpointer user_data)
     }
 }
 
-gboolean
-dbr_call_send (DbrPart *part, const DbrWireRequest *wire, GError **error)
+void
+dbr_call_send (DbrPart *part, const DbrWireRequest *wire)
 {
   DbrStep *step = part->step;
   DbrCall *self = step->call;
   guint remaining = dbr_call_remaining_ms (self);
   EngRequest request = { 0 };
 
-  (void) error;
   part->url = g_strdup_printf ("%s%s", dbr_backend_origin (self->backend), wire->path);
   request.method = wire->method;
   request.path = wire->path;
@@ -540,5 +532,6 @@ dbr_call_send (DbrPart *part, const DbrWireRequest *wire, GError **error)
     self->write_was_sent = TRUE;
   part->wants_body = wire->access == DBR_ACCESS_READ && strcmp (wire->method, "HEAD") != 0;
   part->transfer = self->door->send (self->client, &request, on_done, part);
-  return TRUE;
+  step->n_pending++;
+  step->was_sent = TRUE;
 }

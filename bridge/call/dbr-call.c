@@ -340,10 +340,7 @@ start_part (DbrPart *part)
       dbr_call_fail (self, text);
       return FALSE;
     }
-  if (!dbr_call_send (part, &wire, &error))
-    return step_could_not_start (step, part, error);
-  step->n_pending++;
-  step->was_sent = TRUE;
+  dbr_call_send (part, &wire);
   return TRUE;
 }
 
@@ -529,13 +526,11 @@ dbr_call_answered (DbrCall *self, DbrAskOutcome outcome)
     }
   self->has_consent = TRUE;
   part->step->state = DBR_STEP_RUNNING;
-  if (!dbr_backend_open (self->backend, self->gate, &self->door, &self->client, &error)
-      || !dbr_call_send (part, self->asking_wire, &error))
+  if (!dbr_backend_open (self->backend, self->gate, &self->door, &self->client, &error))
     {
       g_autofree char *text = g_strdup_printf ("Nothing was sent: %s.", error->message);
       dbr_call_fail (self, text);
       return;
     }
-  part->step->n_pending++;
-  part->step->was_sent = TRUE;
+  dbr_call_send (part, self->asking_wire);
 }

@@ -193,77 +193,74 @@ dbr_loader_text (DbrLoader *self, const xmlNode *node)
   return NULL;
 }
 
-static void
-unreadable (DbrLoader *self, const xmlNode *node, const char *name, const char *text, GError *error)
+/* What an expression is made into; NULL with *error set when it can't be read. */
+typedef gpointer (*Compile) (const char *text, DbrJsonPathFlags flags, GError **error);
+
+static gpointer
+compile_template (const char *text, DbrJsonPathFlags flags, GError **error)
 {
-  g_autoptr (GError) owned = error;
-  if (name)
-    dbr_loader_problem (self, DBR_CATALOGUE_ERROR_PLACEHOLDER, dbr_node_line (node),
-                        _ ("%s=\"%s\" of <%s> can't be read: %s"), name, text,
-                        (const char *) node->name, owned->message);
-  else
-    dbr_loader_problem (self, DBR_CATALOGUE_ERROR_PLACEHOLDER, dbr_node_line (node),
-                        _ ("the text of <%s> can't be read: %s"), (const char *) node->name,
-                        owned->message);
+  (void) flags;
+  return dbr_template_new (text, error);
 }
 
-/* NULL when the attribute is absent, or can't be read (reported). */
+static gpointer
+compile_path (const char *text, DbrJsonPathFlags flags, GError **error)
+{
+  return dbr_json_path_new (text, flags, error);
+}
+
+static gpointer
+compile_json (const char *text, DbrJsonPathFlags flags, GError **error)
+{
+  (void) flags;
+  return dbr_json_doc_new_from_data (text, -1, NULL, error);
+}
+
+/* The expression in the attribute @name (NULL: in the text), with the line where it stands; NULL
+ * when it is absent, or can't be read (reported). */
+static gpointer
+expression (
+    DbrLoader *self, const xmlNode *node, const char *name, Compile compile, DbrJsonPathFlags flags)
+{
+  g_autofree char *text = name ? dbr_xml_attribute (node, name) : dbr_loader_text (self, node);
+  g_autoptr (GError) error = NULL;
+  gpointer compiled = text ? compile (text, flags, &error) : NULL;
+
+  if (compiled)
+    dbr_loader_mark (self, compiled, node);
+  else if (error && name)
+    dbr_loader_problem (self, DBR_CATALOGUE_ERROR_PLACEHOLDER, dbr_node_line (node),
+                        _ ("%s=\"%s\" of <%s> can't be read: %s"), name, text,
+                        (const char *) node->name, error->message);
+  else if (error)
+    dbr_loader_problem (self, DBR_CATALOGUE_ERROR_PLACEHOLDER, dbr_node_line (node),
+                        _ ("the text of <%s> can't be read: %s"), (const char *) node->name,
+                        error->message);
+  return compiled;
+}
+
 DbrTemplate *
 dbr_loader_template (DbrLoader *self, const xmlNode *node, const char *name)
 {
-  g_autofree char *text = dbr_xml_attribute (node, name);
-  GError *error = NULL;
-  if (!text)
-    return NULL;
-  DbrTemplate *template = dbr_template_new (text, &error);
-  if (template)
-    dbr_loader_mark (self, template, node);
-  else
-    unreadable (self, node, name, text, error);
-  return template;
+  return expression (self, node, name, compile_template, 0);
 }
 
 DbrTemplate *
 dbr_loader_template_text (DbrLoader *self, const xmlNode *node)
 {
-  g_autofree char *text = dbr_loader_text (self, node);
-  GError *error = NULL;
-  if (!text)
-    return NULL;
-  DbrTemplate *template = dbr_template_new (text, &error);
-  if (template)
-    dbr_loader_mark (self, template, node);
-  else
-    unreadable (self, node, NULL, text, error);
-  return template;
+  return expression (self, node, NULL, compile_template, 0);
 }
 
 DbrJsonPath *
 dbr_loader_path (DbrLoader *self, const xmlNode *node, const char *name, DbrJsonPathFlags flags)
 {
-  g_autofree char *text = dbr_xml_attribute (node, name);
-  GError *error = NULL;
-  if (!text)
-    return NULL;
-  DbrJsonPath *path = dbr_json_path_new (text, flags, &error);
-  if (path)
-    dbr_loader_mark (self, path, node);
-  else
-    unreadable (self, node, name, text, error);
-  return path;
+  return expression (self, node, name, compile_path, flags);
 }
 
 DbrJsonDoc *
 dbr_loader_json (DbrLoader *self, const xmlNode *node, const char *name)
 {
-  g_autofree char *text = dbr_xml_attribute (node, name);
-  GError *error = NULL;
-  if (!text)
-    return NULL;
-  DbrJsonDoc *doc = dbr_json_doc_new_from_data (text, -1, NULL, &error);
-  if (!doc)
-    unreadable (self, node, name, text, error);
-  return doc;
+  return expression (self, node, name, compile_json, 0);
 }
 
 void

@@ -202,8 +202,10 @@ add_http (DbrJsonBuilder *builder, const DbrStep *step)
       dbr_json_builder_key (builder, "problem");
       dbr_json_builder_link (builder, dbr_json_doc_root (first->problem));
     }
-  if (step->left)
+  if (step->items)
     {
+      dbr_json_builder_key (builder, "items");
+      dbr_json_builder_link (builder, dbr_json_doc_root (step->items));
       dbr_json_builder_key (builder, "left");
       dbr_json_builder_link (builder, dbr_json_doc_root (step->left));
     }

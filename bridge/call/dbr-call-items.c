@@ -95,6 +95,7 @@ dbr_call_choose_items (DbrStep *step, GError **error)
   DbrJsonPathEnv env;
   g_auto (DbrNodeList) nodes = { 0 };
   g_autoptr (GPtrArray) groups = g_ptr_array_new_with_free_func (group_free);
+  g_autoptr (DbrJsonBuilder) items = dbr_json_builder_new ();
   g_autoptr (DbrJsonBuilder) left = dbr_json_builder_new ();
   g_autofree gboolean *chosen = NULL;
   guint n_left = 0;
@@ -106,14 +107,21 @@ dbr_call_choose_items (DbrStep *step, GError **error)
     return FALSE;
   chosen = g_new0 (gboolean, dbr_node_list_size (&nodes) + 1);
   mark_chosen (def, groups, chosen);
+  dbr_json_builder_begin_array (items);
   dbr_json_builder_begin_array (left);
   for (guint i = 0; i < dbr_node_list_size (&nodes); i++)
-    if (chosen[i])
-      dbr_call_add_part (step, dbr_node_list_get (&nodes, i));
-    else if (n_left++ < DBR_CALL_MAX_LEFT)
-      dbr_json_builder_link (left, dbr_node_list_get (&nodes, i));
+    {
+      DbrJson item = dbr_node_list_get (&nodes, i);
+
+      dbr_json_builder_link (items, item);
+      if (chosen[i])
+        dbr_call_add_part (step, item);
+      else if (n_left++ < DBR_CALL_MAX_LEFT)
+        dbr_json_builder_link (left, item);
+    }
+  dbr_json_builder_end_array (items);
   dbr_json_builder_end_array (left);
-  g_clear_pointer (&step->left, dbr_json_doc_unref);
+  step->items = dbr_json_builder_end (items);
   step->left = dbr_json_builder_end (left);
   return TRUE;
 }

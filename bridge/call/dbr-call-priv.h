@@ -63,9 +63,10 @@ struct _DbrStep
   gint64 total;  /* -1: unknown */
   guint rows;
   guint pages_planned;
-  DbrJsonDoc *body; /* what $.<id> is; nullable */
-  DbrJsonDoc *left; /* for-each: an array of the items not asked for; nullable */
-  char *error;      /* nullable: one line */
+  DbrJsonDoc *body;  /* what $.<id> is; nullable */
+  DbrJsonDoc *items; /* for-each: an array of all its items, asked for or not; nullable */
+  DbrJsonDoc *left;  /* for-each: an array of the items not asked for; nullable */
+  char *error;       /* nullable: one line */
   guint status;
   gboolean was_sent;
 };

@@ -20,6 +20,7 @@ dbr_call_free (DbrCall *self)
       DbrStep *step = &self->steps[i];
       g_clear_pointer (&step->parts, g_ptr_array_unref); /* aborts what is under way */
       g_clear_pointer (&step->body, dbr_json_doc_unref);
+      g_clear_pointer (&step->items, dbr_json_doc_unref);
       g_clear_pointer (&step->left, dbr_json_doc_unref);
       g_free (step->error);
     }

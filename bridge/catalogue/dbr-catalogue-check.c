@@ -81,16 +81,21 @@ use_parameter (Pass *pass, const char *name, guint64 *also)
 static void
 check_report (const Pass *pass, const DbrRequestDef *request, const char *member)
 {
-  static const char *const always[] = { "sent", "status", "error", "problem", "left", NULL };
+  static const char *const always[] = { "sent", "status", "error", "problem", NULL };
+  static const char *const of_each[] = { "items", "left", NULL };
   static const char *const of_rows[] = { "rows", "first", "last", NULL };
   static const char *const of_total[] = { "total", "next", "cut", NULL };
   gboolean needs_total = g_strv_contains (of_total, member);
   const char *says = NULL;
   if (g_strv_contains (always, member))
     return;
-  if (!needs_total && !g_strv_contains (of_rows, member))
-    says = _ ("$.http.%r.%m doesn't exist; there are: sent, status, error, problem, left, rows, "
-              "total, first, last, next, cut");
+  if (g_strv_contains (of_each, member))
+    says = request->for_each ? NULL
+                             : _ ("$.http.%r.%m is never there, as \"%r\" is sent once and not for "
+                                  "each of something; give it for-each=\"a path\"");
+  else if (!needs_total && !g_strv_contains (of_rows, member))
+    says = _ ("$.http.%r.%m doesn't exist; there are: sent, status, error, problem, items, left, "
+              "rows, total, first, last, next, cut");
   else if (!request->rows)
     says = _ ("$.http.%r.%m is never there, as nothing says which member of the answer is the "
               "list; give the request \"%r\" rows=\"that member\"");

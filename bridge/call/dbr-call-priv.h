@@ -107,7 +107,7 @@ struct _DbrCall
   const char *boundary; /* nullable: random */
   gint64 now_us;        /* wall clock at the start: one "now" for the whole answer */
   gint64 deadline_us;   /* monotonic; moved on while the user is asked */
-  guint steps_left;     /* of JSONPath */
+  guint steps_left;     /* of JSONPath; 0 before the start: DBR_CALL_MAX_STEPS */
   DbrStep *steps;
   guint n_steps;
   DbrJsonDoc *root; /* $ */
@@ -139,6 +139,10 @@ dbr_call_fail (DbrCall *self,
                const char *text); /* finish with isError and this text, made safe and masked */
 void
 dbr_call_step_ended (DbrStep *step);
+/* Whether a failure of this step is the call's: not of an optional one, nor of a read after the write
+ * was acknowledged. */
+gboolean
+dbr_call_needs (const DbrStep *step);
 const DbrJsonPathEnv *
 dbr_call_env (DbrCall *self, DbrJson item, DbrJsonPathEnv *env);
 void

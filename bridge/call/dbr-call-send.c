@@ -462,14 +462,18 @@ send_more_pages (DbrStep *step)
       g_auto (DbrWireRequest) wire = { 0 };
       g_autoptr (GError) error = NULL;
 
-      if (dbr_call_build (part, &wire, &error) != DBR_BUILD_OK)
+      if (dbr_call_build (part, &wire, &error) == DBR_BUILD_OK)
         {
-          g_autofree char *text = g_strdup_printf ("A page could not be read: %s",
-                                                   error ? error->message : "no path");
-          dbr_call_fail (step->call, text);
-          return FALSE;
+          dbr_call_send (part, &wire);
+          continue;
         }
-      dbr_call_send (part, &wire);
+      part->is_done = TRUE;
+      part->error = g_strdup_printf ("Page %u could not be asked for: %s", i + 1,
+                                     error ? error->message : "no path");
+      if (!dbr_call_needs (step))
+        return TRUE; /* told when the pages that went out have come */
+      dbr_call_fail (step->call, part->error);
+      return FALSE;
     }
   return TRUE;
 }
@@ -486,8 +490,7 @@ on_done (EngResponse *response, gpointer user_data)
   part->is_done = TRUE;
   step->n_pending--;
   dbr_call_collect_part (part, response);
-  if (part->error && !step->def->optional && !step->def->for_each
-      && !(self->write_was_acknowledged && !is_write))
+  if (part->error && !step->def->for_each && dbr_call_needs (step))
     {
       g_autofree char *text = dbr_call_failure_text (step, part, response);
       self->door->response_free (response);

@@ -289,29 +289,41 @@ dbr_call_add_part (DbrStep *step, DbrJson item)
   return part;
 }
 
-/* An error before anything was sent: bad path value and the like. FALSE when the call ended. */
-static gboolean
-step_could_not_start (DbrStep *step, DbrPart *part, const GError *error)
+gboolean
+dbr_call_needs (const DbrStep *step)
 {
-  DbrCall *self = step->call;
+  return !step->def->optional
+         && !(step->call->write_was_acknowledged && step->def->access == DBR_ACCESS_READ);
+}
 
-  if (step->def->for_each)
-    {
-      part->error = g_strdup (error->message);
-      part->is_done = TRUE;
-      return TRUE;
-    }
-  if (step->def->optional)
+/* An error before anything of it was sent: a bad path value, an expression that takes too long and
+ * the like. FALSE when the call ended. */
+static gboolean
+step_could_not_start (DbrStep *step, const GError *error)
+{
+  g_autofree char *text = NULL;
+
+  step->call->root_is_stale = TRUE;
+  if (!dbr_call_needs (step))
     {
       step->state = DBR_STEP_FAILED;
       step->error = g_strdup (error->message);
       return TRUE;
     }
-  {
-    g_autofree char *text = g_strdup_printf ("Nothing was sent: %s", error->message);
-    dbr_call_fail (self, text);
-  }
+  text = g_strdup_printf ("Nothing was sent: %s", error->message);
+  dbr_call_fail (step->call, text);
   return FALSE;
+}
+
+/* As above, of one item of a for-each: it is told beside the others. */
+static gboolean
+part_could_not_start (DbrPart *part, const GError *error)
+{
+  if (!part->step->def->for_each)
+    return step_could_not_start (part->step, error);
+  part->error = g_strdup (error->message);
+  part->is_done = TRUE;
+  return TRUE;
 }
 
 /* Builds, passes the gate and sends one part. FALSE when the call is gone or waits for the user. */
@@ -332,7 +344,7 @@ start_part (DbrPart *part)
       return TRUE;
     }
   if (built == DBR_BUILD_ERROR)
-    return step_could_not_start (step, part, error);
+    return part_could_not_start (part, error);
   if (!dbr_call_pass_gate (part, &wire))
     return FALSE;
   if (!dbr_backend_open (self->backend, self->gate, &self->door, &self->client, &error))
@@ -372,10 +384,7 @@ start_step (DbrStep *step)
   if (holds && step->def->when
       && !dbr_json_path_test (step->def->when, dbr_call_env (self, DBR_JSON_NONE, &env), &holds,
                               &error))
-    {
-      dbr_call_fail (self, error->message);
-      return FALSE;
-    }
+    return step_could_not_start (step, error);
   self->root_is_stale = TRUE;
   if (!holds)
     {
@@ -390,10 +399,7 @@ start_step (DbrStep *step)
       return TRUE;
     }
   if (!dbr_call_choose_items (step, &error))
-    {
-      dbr_call_fail (self, error->message);
-      return FALSE;
-    }
+    return step_could_not_start (step, error);
   for (guint i = 0; i < step->parts->len; i++)
     if (!start_part (g_ptr_array_index (step->parts, i)))
       return FALSE;
@@ -471,7 +477,8 @@ dbr_call_start (DbrCall *self)
     self->now_us = g_get_real_time ();
   self->deadline_us
       = g_get_monotonic_time () + (gint64) dbr_backend_timeout_ms (self->backend) * 1000;
-  self->steps_left = DBR_CALL_MAX_STEPS;
+  if (self->steps_left == 0)
+    self->steps_left = DBR_CALL_MAX_STEPS;
   self->n_steps = self->tool->requests->len;
   self->steps = g_new0 (DbrStep, self->n_steps);
   for (guint i = 0; i < self->n_steps; i++)

@@ -17,6 +17,7 @@ typedef struct
   gboolean assume_yes;
   gboolean json_output;
   gint64 now_us;
+  guint max_steps;
   const char *boundary;
   char *instructions;
   GHashTable *calls; /* set of DbrCall */
@@ -122,8 +123,9 @@ make_call (Host *self,
   call->assume_yes = self->assume_yes;
   call->json_output = self->json_output;
   call->now_us = self->now_us;
+  call->steps_left = self->max_steps;
   call->boundary = self->boundary;
-  call->wants_progress = request->wants_progress;
+  call->wants_progress = request->wants_progress && events->progress;
   call->forget = forget;
   if (request->input_responses.doc)
     {
@@ -206,6 +208,7 @@ dbr_host_new (DbrCatalogue *catalogue, const DbrHostOptions *options, GError **e
   self->assume_yes = options->assume_yes;
   self->json_output = options->json_output;
   self->now_us = options->now_us;
+  self->max_steps = options->max_steps;
   self->boundary = options->boundary;
   self->gate = dbr_gate_new (catalogue, &gate, error);
   if (self->gate == NULL)

@@ -16,6 +16,7 @@ typedef struct
   gboolean assume_yes;      /* the person at the terminal said yes beforehand (call --yes) */
   gboolean json_output;     /* answers are the records as JSON (call --output json) */
   gint64 now_us;            /* tests: the time that every call believes; 0: the clock */
+  guint max_steps;          /* tests: JSONPath steps of a call; 0: DBR_CALL_MAX_STEPS */
   const char *boundary;     /* tests: the word of log fences; NULL: random a call */
 } DbrHostOptions;
 

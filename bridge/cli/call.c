@@ -18,15 +18,6 @@ typedef struct
   int status;
 } Run;
 
-static void
-on_progress (gpointer user_data, double progress, double total, const char *message)
-{
-  (void) user_data;
-  (void) progress;
-  (void) total;
-  (void) message;
-}
-
 static gboolean
 deliver (gpointer user_data)
 {
@@ -145,7 +136,7 @@ int
 dbr_cli_run_tool (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments)
 {
   Run run = { 0 };
-  DbrCallEvents events = { on_progress, on_ask, on_done };
+  DbrCallEvents events = { NULL, on_ask, on_done };
   DbrCallRequest request = { 0 };
 
   run.host = host;

@@ -57,9 +57,9 @@ typedef struct
 
 typedef struct
 {
-  /* total < 0: unknown; message nullable */
+  /* Nullable: nobody looks. total < 0: unknown; message nullable */
   void (*progress) (gpointer user_data, double progress, double total, const char *message);
-  /* Inline asking only; schema (transfer none). The answer comes through host->answered. */
+  /* Inline asking only, else nullable; schema (transfer none). The answer comes through host->answered. */
   void (*ask) (gpointer user_data, const char *message, json_t *schema);
   /* result (transfer full); exactly once unless cancelled; the call's handle is gone after it. */
   void (*done) (gpointer user_data, DbrCallResult *result);

@@ -55,15 +55,6 @@ on_done (gpointer user_data, DbrCallResult *result)
   *out = result;
 }
 
-static void
-on_progress (gpointer user_data, double progress, double total, const char *message)
-{
-  (void) user_data;
-  (void) progress;
-  (void) total;
-  (void) message;
-}
-
 static DbrToolHost *
 open_host (const char *url, gboolean writes)
 {
@@ -89,7 +80,7 @@ open_host (const char *url, gboolean writes)
 static char *
 call_tool (const char *url, DbrJson test)
 {
-  static const DbrCallEvents events = { on_progress, NULL, on_done };
+  static const DbrCallEvents events = { NULL, NULL, on_done };
   DbrToolHost *host = open_host (url, dbr_json_get_boolean (dbr_json_get (test, "writes")));
   g_autofree char *tool = dbr_json_dup_string (dbr_json_get (test, "tool"));
   g_autoptr (DbrCallResult) result = NULL;

@@ -85,7 +85,7 @@ typedef void (*SrvDone) (SrvReply *reply,
 /* Reads (and OPENAPI/HEALTH are not its business): answered at once. */
 SrvReply *
 srv_engine_read (SrvEngine *self, const SrvRequest *request);
-/* Writes; copies what it needs of @request (the body's document by reference). At most 4,096 wait; more: 503. JOB_CLAIM too: answers 204 at once when nothing is ready (the waiting is HTTP's). */
+/* Writes; copies what it needs of @request (the body's document by reference). At most 4,096 wait; more: 503. JOB_CLAIM too: answers at once with no job when nothing is ready (the waiting is HTTP's). */
 void
 srv_engine_write (SrvEngine *self, const SrvRequest *request, SrvDone done, gpointer user_data);
 /* The newest event's seq; the callback runs in the main context after commits that made events: long polls look again, the runner and the worker side too. */

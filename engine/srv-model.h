@@ -33,7 +33,9 @@ G_BEGIN_DECLS
   X (SUCCEEDED, "succeeded") \
   X (REVIEW, "review") \
   X (FAILED, "failed") \
-  X (LOST, "lost")
+  X (LOST, "lost") \
+  X (RETURNED, "returned") \
+  X (CANCELLED, "cancelled")
 #define SRV_MESSAGE_STATES(X) \
   X (WAITING, "waiting") \
   X (DELIVERED, "delivered") \
@@ -104,7 +106,8 @@ G_BEGIN_DECLS
   X (JOB_LOST, "job.lost") \
   X (JOB_STOPPED, "job.stopped") \
   X (TOKEN_MADE, "token.made") \
-  X (TOKEN_REVOKED, "token.revoked")
+  X (TOKEN_REVOKED, "token.revoked") \
+  X (JOB_RETURNED, "job.returned")
 
 /* Defines SrvNoun with SRV_NOUN_X and SRV_N_NOUNS, and the words: NULL-terminated srv_<noun>_words. */
 #define SRV_PLAN_ITEM(name, word) SRV_PLAN_##name,

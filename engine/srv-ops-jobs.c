@@ -16,20 +16,74 @@
 #define MAX_SEQUENCE ((G_GINT64_CONSTANT (1) << 53) - 1)
 
 /* ---------------------------------------------------------------------- claim */
-static SrvTask *
-find_ready (SrvCall *call, DbrJson projects)
+/* The first that @find has in the projects asked for, or in any. */
+static gpointer
+find_first (SrvCall *call, DbrJson projects, SrvFind find, gint64 b)
 {
-  SrvTask *task = NULL;
+  gpointer found = NULL;
 
   if (dbr_json_type (projects) != DBR_JSON_ARRAY)
-    return srv_store_find_one (call->store, SRV_FIND_TASKS_READY, 0, 0, NULL);
-  for (DbrJson v = dbr_json_first (projects); !task && dbr_json_exists (v); v = dbr_json_next (v))
+    return srv_store_find_one (call->store, find, 0, b, NULL);
+  for (DbrJson v = dbr_json_first (projects); !found && dbr_json_exists (v); v = dbr_json_next (v))
     {
       gint64 project = 0;
       if (dbr_json_int64 (v, &project) && project > 0)
-        task = srv_store_find_one (call->store, SRV_FIND_TASKS_READY, project, 0, NULL);
+        found = srv_store_find_one (call->store, find, project, b, NULL);
     }
-  return task;
+  return found;
+}
+
+/* What a plan's approval would start, or NULL. */
+static char *
+awaited (SrvCall *call, DbrJson projects)
+{
+  gboolean any = dbr_json_type (projects) != DBR_JSON_ARRAY;
+  g_autoptr (SrvPlan) plan = NULL;
+
+  if (any)
+    plan = srv_store_find_one (call->store, SRV_FIND_PLANS_NEEDING, 0, 0, NULL);
+  else
+    plan = find_first (call, projects, SRV_FIND_PROJECT_PLANS_NEEDING, 0);
+  if (!plan || plan->state != SRV_PLAN_AWAITING_APPROVAL)
+    return NULL;
+  return g_strdup_printf ("No task is ready; plan %" G_GINT64_FORMAT " (\"%s\") awaits approval.",
+                          plan->id, plan->title);
+}
+
+/* Why there is nothing: one sentence, about the first thing that stands in the way. */
+static SrvReply *
+nothing (SrvCall *call, DbrJson projects)
+{
+  g_autoptr (SrvTask) free_one = find_first (call, projects, SRV_FIND_TASKS_READY, 0);
+  g_autoptr (SrvTask) held = find_first (call, projects, SRV_FIND_TASKS_READY_HELD, 0);
+  g_autoptr (SrvProject) project = srv_store_find_one (call->store, SRV_FIND_PROJECTS, 0, 0, NULL);
+  g_autofree char *text = NULL;
+  const char *code = "nothing_ready";
+
+  if (free_one)
+    {
+      code = "no_checkout";
+      text = g_strdup_printf ("Task %" G_GINT64_FORMAT
+                              " (\"%s\") is ready, but its project %" G_GINT64_FORMAT
+                              " has no checkout, and the worker has no folder of its own for it.",
+                              free_one->id, free_one->title, free_one->project);
+    }
+  else if (held)
+    {
+      code = "held";
+      text = g_strdup_printf ("Task %" G_GINT64_FORMAT
+                              " (\"%s\") is ready, but on hold: it, its plan or its project.",
+                              held->id, held->title);
+    }
+  else if ((text = awaited (call, projects)))
+    code = "awaiting_approval";
+  else if (!project)
+    {
+      code = "no_project";
+      text = g_strdup ("The engine has no project yet.");
+    }
+  return srv_reply_json (200, json_pack ("{s:n, s:{s:s, s:s}}", "job", "waiting", "code", code,
+                                         "text", text ? text : "No task is ready."));
 }
 
 static json_t *
@@ -56,6 +110,35 @@ render_claim (SrvCall *call, SrvPlanSet *set, const SrvTask *task, const SrvJob 
   return body;
 }
 
+static void
+check_projects (SrvCall *call, DbrJson projects)
+{
+  guint i = 0;
+
+  for (DbrJson v = dbr_json_first (projects); dbr_json_exists (v); v = dbr_json_next (v), i++)
+    {
+      g_autofree char *field = g_strdup_printf ("projects[%u]", i);
+      gint64 id = 0;
+      if (!dbr_json_int64 (v, &id) || id < 1)
+        srv_call_problem (call, field, "is not the id of a project");
+    }
+}
+
+/* A worker for a project that isn't there would wait for ever. 0: all are there. */
+static gint64
+missing_project (SrvCall *call, DbrJson projects)
+{
+  for (DbrJson v = dbr_json_first (projects); dbr_json_exists (v); v = dbr_json_next (v))
+    {
+      gint64 id = 0;
+      g_autoptr (SrvProject) project
+          = dbr_json_int64 (v, &id) ? srv_store_get (call->store, SRV_RECORD_PROJECT, id) : NULL;
+      if (!project || project->removed)
+        return id;
+    }
+  return 0;
+}
+
 SrvReply *
 srv_op_JOB_CLAIM (SrvCall *call)
 {
@@ -63,25 +146,24 @@ srv_op_JOB_CLAIM (SrvCall *call)
     { "worker", SRV_MEMBER_NAME, SRV_MEMBER_REQUIRED, 0, 0, NULL },
     { "wait", SRV_MEMBER_INTEGER, 0, 0, 30, NULL },
     { "projects", SRV_MEMBER_ARRAY, SRV_MEMBER_NULLABLE, 0, 100, NULL },
+    { "needs_checkout", SRV_MEMBER_BOOLEAN, 0, 0, 0, NULL },
   };
   DbrJson body = call->request->body;
+  DbrJson projects = dbr_json_get (body, "projects");
   SrvReply *refusal = NULL;
-  guint i = 0;
 
   srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
-  for (DbrJson v = dbr_json_first (dbr_json_get (body, "projects")); dbr_json_exists (v);
-       v = dbr_json_next (v), i++)
-    {
-      g_autofree char *field = g_strdup_printf ("projects[%u]", i);
-      gint64 id = 0;
-      if (!dbr_json_int64 (v, &id) || id < 1)
-        srv_call_problem (call, field, "is not the id of a project");
-    }
+  check_projects (call, projects);
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
-  g_autoptr (SrvTask) ready = find_ready (call, dbr_json_get (body, "projects"));
+  gint64 missing = missing_project (call, projects);
+  if (missing)
+    return srv_reply_missing ("project", missing);
+  g_autoptr (SrvTask) ready
+      = find_first (call, projects, SRV_FIND_TASKS_READY,
+                    dbr_json_get_boolean (dbr_json_get (body, "needs_checkout")));
   if (!ready)
-    return srv_reply_json (204, NULL);
+    return nothing (call, projects);
   g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, ready->plan, &refusal);
   SrvTask *task = set ? srv_plan_set_task (set, ready->id) : NULL;
   if (!task)
@@ -206,12 +288,26 @@ end_task (SrvCall *call, const SrvJob *job, SrvTaskState state, const char *text
   srv_plan_set_settle (call, set);
 }
 
+/* The command never ran: that was no attempt at the task. */
+static void
+uncount (SrvCall *call, const SrvJob *job)
+{
+  g_autoptr (SrvTask) task = srv_store_get (call->store, SRV_RECORD_TASK, job->task);
+
+  if (!task || task->job != job->id || task->attempt == 0)
+    return;
+  task->attempt--;
+  srv_store_put (call->store, task);
+}
+
 SrvReply *
 srv_op_JOB_FINISH (SrvCall *call)
 {
-  static const char *const outcomes[] = { "succeeded", "review", "failed", NULL };
-  static const SrvJobState states[] = { SRV_JOB_SUCCEEDED, SRV_JOB_REVIEW, SRV_JOB_FAILED };
-  static const SrvTaskState task_states[] = { SRV_TASK_DONE, SRV_TASK_REVIEW, SRV_TASK_FAILED };
+  static const char *const outcomes[] = { "succeeded", "review", "failed", "returned", NULL };
+  static const SrvJobState states[]
+      = { SRV_JOB_SUCCEEDED, SRV_JOB_REVIEW, SRV_JOB_FAILED, SRV_JOB_RETURNED };
+  static const SrvTaskState task_states[]
+      = { SRV_TASK_DONE, SRV_TASK_REVIEW, SRV_TASK_FAILED, SRV_TASK_PLANNED };
   static const SrvMember members[] = {
     { "sequence", SRV_MEMBER_INTEGER, SRV_MEMBER_REQUIRED, 1, MAX_SEQUENCE, NULL },
     { "outcome", SRV_MEMBER_WORD, SRV_MEMBER_REQUIRED, 0, 0, outcomes },
@@ -241,8 +337,11 @@ srv_op_JOB_FINISH (SrvCall *call)
   job->sequence = sequence;
   job->heartbeat = job->finished = call->now;
   srv_store_put (call->store, job);
-  srv_call_event (call, SRV_EVENT_JOB_FINISHED, job->project, job->plan, job->task, job->id,
-                  text ? text : outcomes[outcome]);
+  gboolean is_returned = job->state == SRV_JOB_RETURNED;
+  srv_call_event (call, is_returned ? SRV_EVENT_JOB_RETURNED : SRV_EVENT_JOB_FINISHED, job->project,
+                  job->plan, job->task, job->id, text ? text : outcomes[outcome]);
+  if (is_returned)
+    uncount (call, job);
   end_task (call, job, task_states[outcome], text ? text : outcomes[outcome]);
   return srv_reply_json (200, srv_render_job (job));
 }

@@ -283,7 +283,7 @@ stop_job (SrvCall *call, SrvTask *task)
   task->job = 0;
   if (!job || job->state != SRV_JOB_RUNNING)
     return;
-  job->state = SRV_JOB_FAILED;
+  job->state = SRV_JOB_CANCELLED;
   job->finished = call->now;
   srv_store_put (call->store, job);
   srv_call_event (call, SRV_EVENT_JOB_STOPPED, task->project, task->plan, task->id, job->id,

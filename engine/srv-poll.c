@@ -95,9 +95,10 @@ on_claimed (SrvReply *reply, gpointer user_data)
       g_free (self);
       return;
     }
-  if (reply->status == 204)
+  gboolean is_nothing = reply->status == 200 && json_is_null (json_object_get (reply->body, "job"));
+  if (is_nothing)
     g_hash_table_add (self->no_jobs, g_strdup (poll->filter));
-  if (reply->status != 204 || poll->timeout == 0 || !poll->done)
+  if (!is_nothing || poll->timeout == 0 || !poll->done)
     poll_finish (poll, reply);
   else
     {

@@ -131,7 +131,9 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (TASKS_READY, TASK, "task_ready",
         "state = 1 AND held = 0 AND (?1 = 0 OR project = ?1)"
         " AND (SELECT held FROM plan WHERE plan.id = task.plan) = 0"
-        " AND (SELECT held FROM project WHERE project.id = task.project) = 0" OLDEST)
+        " AND (SELECT held FROM project WHERE project.id = task.project) = 0"
+        " AND (?2 = 0 OR (SELECT checkout FROM project WHERE project.id = task.project) IS NOT NULL)" OLDEST)
+  FIND (TASKS_READY_HELD, TASK, "task_ready", "state = 1 AND (?1 = 0 OR project = ?1)" OLDEST)
   FIND (BRIEFS_OF_PLAN, BRIEF, NULL, "id IN (SELECT id FROM task WHERE plan = ?1)" OLDEST)
   FIND (JOBS_RUNNING, JOB, "job_running", "state = 0 AND (?1 = 0 OR project = ?1)" OLDEST)
   FIND (JOBS_SILENT, JOB, "job_silent", "state = 0 AND heartbeat <= ?1 ORDER BY heartbeat LIMIT ?3")

@@ -34,7 +34,8 @@ typedef enum
   SRV_FIND_PROJECT_PLANS_NEEDING,
   SRV_FIND_PLANS_BY_CLOCK,   /* wait for nothing but the hours; oldest first, id > a */
   SRV_FIND_TASKS_OF_PLAN,    /* plan a; oldest first */
-  SRV_FIND_TASKS_READY,      /* project a (0: any); under no hold; oldest first */
+  SRV_FIND_TASKS_READY,      /* project a (0: any); under no hold; b: of a project with a checkout; oldest first */
+  SRV_FIND_TASKS_READY_HELD, /* project a (0: any): held or not; oldest first */
   SRV_FIND_BRIEFS_OF_PLAN,   /* plan a; oldest first */
   SRV_FIND_JOBS_RUNNING,     /* project a (0: any); oldest first */
   SRV_FIND_JOBS_SILENT,      /* running, heartbeat <= a; the longest silent first */

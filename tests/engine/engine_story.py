@@ -204,7 +204,8 @@ class Story:
         """Something in each state that others can work on."""
         self.work(tokens, "succeeded")
         job = self.ask("job_claim", 200, {"worker": "w", "wait": 0, "projects": [project]}, tokens["worker"]).json
-        self.ask("job_claim", 204, {"worker": "w", "wait": 0}, tokens["worker"])
+        nothing = self.ask("job_claim", 200, {"worker": "w", "wait": 0, "needs_checkout": True}, tokens["worker"]).json
+        assert nothing["job"] is None and nothing["waiting"]["text"], nothing
         plan = self.plan(tokens, "A third shop")
         question = self.make("question_add", {"text": "How high?"}, token=tokens["foreman"], project=project)
         return {"project": project, "plan": plan["id"], "task": plan["tasks"][0]["id"], "job": job["job"]["id"],

@@ -16,6 +16,8 @@
 #define INT(path) srv_fixture_int (f, path)
 #define PROBLEM(status, code, text) srv_fixture_assert_problem (f, status, code, text)
 
+#define NOTHING(f, why) assert_nothing (f, "{\"worker\": \"w\"}", why)
+
 #define REPO "{\"repo_url\": \"git@Example.org:owner/shop.git\"}"
 #define TWO_TASKS \
   "{\"title\": \"Cart\", \"summary\": \"A cart\", \"tasks\": [" \
@@ -29,6 +31,14 @@ typedef struct
   char project[32]; /* "p:1" */
   SrvActor foreman;
 } Shop;
+
+static void
+assert_nothing (SrvFixture *f, const char *body, const char *why)
+{
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, body), ==, 200);
+  g_assert_true (json_is_null (srv_fixture_get (f, "job")));
+  g_assert_cmpstr (TEXT ("waiting.code"), ==, why);
+}
 
 static void
 add_project (SrvFixture *f, char *out)
@@ -131,7 +141,7 @@ test_plan_life (Shop *shop, gconstpointer data)
           CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"succeeded\"}"), ==,
           200);
     }
-  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w1\"}"), ==, 204);
+  NOTHING (f, "nothing_ready");
   g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
   g_assert_cmpstr (TEXT ("state"), ==, "done");
   g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL), ==, 200);
@@ -560,6 +570,66 @@ test_review_and_failure (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("plan.state"), ==, "cancelled");
 }
 
+/* Each reason why a worker gets nothing, and what makes a difference. */
+static void
+test_nothing (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  static const char settings[] = "{\"checkout\": \"/srv/shop\"}";
+
+  (void) data;
+  NOTHING (f, "nothing_ready");
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS), ==, 201);
+  const char *plan = ID ("id");
+  NOTHING (f, "awaiting_approval");
+  g_assert_nonnull (strstr (TEXT ("waiting.text"), "(\"Cart\") awaits approval"));
+  g_autofree char *mine
+      = g_strdup_printf ("{\"worker\": \"w\", \"projects\": [%s]}", shop->project + 2);
+  assert_nothing (f, mine, "awaiting_approval");
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1}"), ==, 200);
+  assert_nothing (f, "{\"worker\": \"w\", \"needs_checkout\": true}", "no_checkout");
+  g_assert_nonnull (strstr (TEXT ("waiting.text"), "(\"Model\") is ready, but its project"));
+  g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{\"held\": true}"), ==, 200);
+  NOTHING (f, "held");
+  g_assert_nonnull (strstr (TEXT ("waiting.text"), "on hold"));
+  g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{\"held\": false}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, shop->project, settings), ==, 200);
+  g_assert_cmpuint (
+      CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\", \"needs_checkout\": true}"), ==, 200);
+  g_assert_cmpstr (TEXT ("task.title"), ==, "Model");
+  NOTHING (f, "nothing_ready");
+}
+
+/* A command that could not be started costs the task nothing. */
+static void
+test_returned (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  const char *plan = start (f, &shop->foreman);
+
+  (void) data;
+  for (guint i = 0; i < 5; i++)
+    {
+      g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+      g_assert_cmpint (INT ("job.attempt"), ==, 1);
+      const char *job = ID ("job.id");
+      static const char body[]
+          = "{\"sequence\": 1, \"outcome\": \"returned\", \"text\": \"no such file\"}";
+      g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, body), ==, 200);
+      g_assert_cmpstr (TEXT ("state"), ==, "returned");
+      g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, body), ==, 200);
+      g_assert_cmpuint (CALL (&f->worker, JOB_HEARTBEAT, job, NULL), ==, 409);
+      PROBLEM (409, "job_over", "is returned");
+      g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
+      g_assert_cmpstr (TEXT ("tasks.0.state"), ==, "ready");
+      g_assert_cmpint (INT ("tasks.0.attempt"), ==, 0);
+    }
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=2"), ==, 200);
+  g_assert_cmpstr (TEXT ("items.0.kind"), ==, "job.returned");
+  g_assert_cmpstr (TEXT ("items.0.text"), ==, "no such file");
+  g_assert_cmpstr (TEXT ("items.1.kind"), ==, "task.ready");
+}
+
 static void
 test_cancel_running (Shop *shop, gconstpointer data)
 {
@@ -573,7 +643,8 @@ test_cancel_running (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&shop->foreman, TASK_CANCEL, task, "{}"), ==, 409);
   PROBLEM (409, "task_cancelled", "cancelled already");
   g_assert_cmpuint (CALL (&f->worker, JOB_HEARTBEAT, job, NULL), ==, 409);
-  PROBLEM (409, "job_over", "stop its command");
+  PROBLEM (409, "job_over", "is cancelled: stop its command");
+  g_assert_cmpstr (TEXT ("state"), ==, "cancelled");
   g_assert_cmpuint (
       CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"succeeded\"}"), ==, 409);
   /* Its dependent goes on without it. */
@@ -590,13 +661,14 @@ test_jobs (Shop *shop, gconstpointer data)
 
   (void) data;
   g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\", \"projects\": [99]}"),
-                    ==, 204);
+                    ==, 404);
+  PROBLEM (404, "not_found", "no project 99");
   for (guint attempt = 1; attempt <= 3; attempt++)
     {
       g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
       const char *job = ID ("job.id");
       g_assert_cmpint (INT ("job.heartbeat_seconds"), ==, 30);
-      g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 204);
+      NOTHING (f, "nothing_ready");
       g_assert_cmpuint (
           CALL (&f->worker, JOB_EVENT, job, "{\"sequence\": 9007199254740992, \"text\": \"line\"}"),
           ==, 422);
@@ -633,7 +705,7 @@ test_holds (Shop *shop, gconstpointer data)
   g_assert_cmpuint (
       CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": true, \"reason\": \"wait\"}"), ==, 200);
   g_assert_cmpstr (TEXT ("holds.0.by.role"), ==, "foreman");
-  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 204);
+  NOTHING (f, "held");
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_HOLD, plan, "{\"held\": false}"), ==, 200);
   g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{\"held\": true}"), ==, 200);
   g_assert_cmpuint (
@@ -645,10 +717,10 @@ test_holds (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
   const char *task = ID ("tasks.0.id");
   g_assert_cmpuint (CALL (&f->client, TASK_HOLD, task, "{\"held\": true}"), ==, 200);
-  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 204);
+  NOTHING (f, "held");
   g_assert_cmpuint (CALL (&f->client, TASK_HOLD, task, "{\"held\": false}"), ==, 200);
   g_assert_cmpuint (CALL (&f->client, PROJECT_HOLD, "p:~", "{\"held\": true}"), ==, 200);
-  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 204);
+  NOTHING (f, "held");
   g_assert_cmpuint (CALL (&f->client, PROJECT_HOLD, "p:~", "{\"held\": false}"), ==, 200);
   g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
   g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{}"), ==, 422);
@@ -756,6 +828,8 @@ main (int argc, char **argv)
   SHOP ("/srv-ops/plan-problems", test_plan_problems);
   SHOP ("/srv-ops/amend", test_amend);
   SHOP ("/srv-ops/reject", test_reject);
+  SHOP ("/srv-ops/nothing", test_nothing);
+  SHOP ("/srv-ops/returned", test_returned);
   SHOP ("/srv-ops/reasons", test_reasons);
   SHOP ("/srv-ops/hours", test_hours);
   SHOP ("/srv-ops/review-and-failure", test_review_and_failure);

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "call/dbr-host.h"
+#include "lib/open-host.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,33 +55,18 @@ on_done (gpointer user_data, DbrCallResult *result)
   *out = result;
 }
 
-static DbrToolHost *
-open_host (const char *url, gboolean writes)
-{
-  g_autofree char *file = g_test_build_filename (G_TEST_DIST, "schemas", "airflow.xml", NULL);
-  g_auto (GStrv) environment
-      = g_environ_setenv (NULL, "AIRFLOW_MCP_ALLOW_WRITES", writes ? "1" : "0", TRUE);
-  DbrCatalogueOptions options = { .is_shipped = TRUE };
-  g_autoptr (GError) error = NULL;
-  DbrCatalogue *catalogue = dbr_catalogue_load (file, &options, &error);
-  DbrHostOptions how = { 0 };
-  DbrToolHost *host;
-
-  g_assert_no_error (error);
-  how.backend.base_url = url;
-  how.backend.environment = environment;
-  how.now_us = NOW_US;
-  how.boundary = "boundary";
-  host = dbr_host_new (catalogue, &how, &error);
-  g_assert_no_error (error);
-  return host;
-}
-
 static char *
 call_tool (const char *url, DbrJson test)
 {
   static const DbrCallEvents events = { NULL, NULL, on_done };
-  DbrToolHost *host = open_host (url, dbr_json_get_boolean (dbr_json_get (test, "writes")));
+  gboolean writes = dbr_json_get_boolean (dbr_json_get (test, "writes"));
+  g_auto (GStrv) environment
+      = g_environ_setenv (NULL, "AIRFLOW_MCP_ALLOW_WRITES", writes ? "1" : "0", TRUE);
+  const DbrHostOptions how = { .backend.base_url = url,
+                               .backend.environment = environment,
+                               .now_us = NOW_US,
+                               .boundary = "boundary" };
+  DbrToolHost *host = open_host ("schemas/airflow.xml", &how);
   g_autofree char *tool = dbr_json_dup_string (dbr_json_get (test, "tool"));
   g_autoptr (DbrCallResult) result = NULL;
   DbrCallRequest request = { 0 };

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "call/dbr-host.h"
+#include "lib/open-host.h"
 
 #include <string.h>
 
@@ -111,26 +111,18 @@ on_done (gpointer user_data, DbrCallResult *result)
 }
 
 static void
-open_host (Fixture *f, guint max_steps)
+open_call (Fixture *f, guint max_steps)
 {
-  g_autofree char *file
-      = g_test_build_filename (G_TEST_DIST, "tests", "data", "call", "order.xml", NULL);
   g_auto (GStrv) environment = g_environ_setenv (NULL, "ORDER_WRITES", "1", TRUE);
-  DbrCatalogueOptions options = { .is_shipped = TRUE };
-  g_autoptr (GError) error = NULL;
-  DbrCatalogue *catalogue = dbr_catalogue_load (file, &options, &error);
-  DbrHostOptions how = { .max_steps = max_steps };
+  const DbrHostOptions how = { .max_steps = max_steps, .backend.environment = environment };
 
-  g_assert_no_error (error);
-  how.backend.environment = environment;
-  f->host = dbr_host_new (catalogue, &how, &error);
-  g_assert_no_error (error);
+  f->host = open_host ("tests/data/call/order.xml", &how);
   on_the_way = g_ptr_array_new_with_free_func (sent_free);
   n_sent = 0;
 }
 
 static void
-close_host (Fixture *f)
+close_call (Fixture *f)
 {
   dbr_host_free (f->host);
   g_clear_pointer (&f->result, dbr_call_result_free);
@@ -195,7 +187,7 @@ test_page_behind_answer (void)
 {
   Fixture f = { 0 };
 
-  open_host (&f, 0);
+  open_call (&f, 0);
   begin (&f, "follow");
   g_assert_cmpuint (on_the_way->len, ==, 2);
   g_assert_true (answer ("/v1/first", "{\"go\":true}"));
@@ -207,7 +199,7 @@ test_page_behind_answer (void)
   g_assert_true (answer ("/v1/list", "{\"items\":[5,6],\"total\":6}"));
   turn ();
   assert_text (&f, FALSE, "sent, 6 of 6");
-  close_host (&f);
+  close_call (&f);
 }
 
 /* The other order, and the pages themselves out of order. */
@@ -216,7 +208,7 @@ test_answer_behind_page (void)
 {
   Fixture f = { 0 };
 
-  open_host (&f, 0);
+  open_call (&f, 0);
   begin (&f, "follow");
   g_assert_true (answer ("/v1/list", "{\"items\":[1,2],\"total\":3}"));
   g_assert_true (answer ("/v1/list", "{\"items\":[3],\"total\":3}"));
@@ -225,7 +217,7 @@ test_answer_behind_page (void)
   g_assert_true (answer ("/v1/next", "{\"name\":\"sent\"}"));
   turn ();
   assert_text (&f, FALSE, "sent, 3 of 3");
-  close_host (&f);
+  close_call (&f);
 }
 
 /* How a call ended whose expressions may take only @max_steps. */
@@ -242,7 +234,7 @@ run_costly (const char *tool, guint max_steps, gboolean is_error)
   Fixture f = { 0 };
   Outcome outcome;
 
-  open_host (&f, max_steps);
+  open_call (&f, max_steps);
   begin (&f, tool);
   g_assert_true (answer ("/v1/first", "{\"name\":\"It\",\"numbers\":[1,2,3,4,5,6,7,8,9]}"));
   turn ();
@@ -263,7 +255,7 @@ run_costly (const char *tool, guint max_steps, gboolean is_error)
       if (!is_error)
         g_assert_nonnull (strstr (f.result->text, "\nNot read (list): "));
     }
-  close_host (&f);
+  close_call (&f);
   return outcome;
 }
 
@@ -302,7 +294,7 @@ test_optional_conditions (void)
     {
       Fixture f = { 0 };
 
-      open_host (&f, steps);
+      open_call (&f, steps);
       begin (&f, "choose");
       g_assert_true (answer ("/v1/first", "{\"name\":\"It\",\"numbers\":[1,2,3,4,5,6,7,8,9]}"));
       turn ();
@@ -312,7 +304,7 @@ test_optional_conditions (void)
       g_assert_false (f.result->is_error);
       g_assert_true (g_str_has_prefix (f.result->text, "It"));
       n_told += strstr (f.result->text, "\nNot read (held): ") != NULL;
-      close_host (&f);
+      close_call (&f);
     }
   g_assert_cmpuint (n_told, >, 0);
 }
@@ -323,7 +315,7 @@ test_read_spoilt_by_write (void)
 {
   Fixture f = { 0 };
 
-  open_host (&f, 0);
+  open_call (&f, 0);
   begin (&f, "add");
   g_assert_true (answer ("/v1/things", "{\"id\":\"a/b\"}"));
   turn ();
@@ -333,7 +325,7 @@ test_read_spoilt_by_write (void)
   g_assert_false (f.result->is_error);
   g_assert_true (g_str_has_prefix (f.result->text, "Added a/b.\nNot read (thing): "));
   g_assert_cmpuint (n_sent, ==, 2);
-  close_host (&f);
+  close_call (&f);
 }
 
 /* A call that is cancelled takes back what is on the way. */
@@ -345,7 +337,7 @@ test_cancel (void)
   Fixture f = { 0 };
   gpointer call;
 
-  open_host (&f, 0);
+  open_call (&f, 0);
   call = f.host->call (f.host, &request, &events, &f);
   turn ();
   g_assert_true (answer ("/v1/list", "{\"items\":[1,2],\"total\":6}"));
@@ -354,7 +346,7 @@ test_cancel (void)
   g_assert_cmpuint (on_the_way->len, ==, 0);
   turn ();
   g_assert_null (f.result);
-  close_host (&f);
+  close_call (&f);
 }
 
 int

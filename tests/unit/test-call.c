@@ -2,8 +2,8 @@
 /* Whole calls over a made-up catalogue and a fake backend: graph, gate, the user's yes, failures in words. */
 #include "config.h"
 
-#include "call/dbr-host.h"
 #include "lib/fake-backend.h"
+#include "lib/open-host.h"
 
 #include <string.h>
 
@@ -22,32 +22,13 @@ typedef struct
 
 /* ---- driving a call */
 
-static DbrToolHost *
-open_host (guint port, guint timeout_ms, char **environment)
-{
-  g_autofree char *file
-      = g_test_build_filename (G_TEST_DIST, "tests", "data", "call", "shop.xml", NULL);
-  g_autofree char *url = g_strdup_printf ("http://127.0.0.1:%u", port);
-  DbrCatalogueOptions options = { .is_shipped = TRUE };
-  g_autoptr (GError) error = NULL;
-  DbrCatalogue *catalogue = dbr_catalogue_load (file, &options, &error);
-  DbrHostOptions how = { 0 };
-  DbrToolHost *host;
-
-  g_assert_no_error (error);
-  how.backend.base_url = url;
-  how.backend.timeout_ms = timeout_ms;
-  how.backend.environment = environment;
-  host = dbr_host_new (catalogue, &how, &error);
-  g_assert_no_error (error);
-  return host;
-}
-
 static void
 set_up (Fixture *f, gconstpointer flags)
 {
   const char *words = flags ? flags : "";
   g_auto (GStrv) environment = NULL;
+  g_autofree char *url = NULL;
+  DbrHostOptions how = { 0 };
 
   environment = g_environ_setenv (environment, "SHOP_WRITES",
                                   strstr (words, "writes=ask") ? "ask"
@@ -57,8 +38,11 @@ set_up (Fixture *f, gconstpointer flags)
   environment
       = g_environ_setenv (environment, "SHOP_DELETES", strstr (words, "deletes") ? "1" : "0", TRUE);
   f->backend = fake_backend_new ("127.0.0.1");
-  f->host
-      = open_host (fake_backend_port (f->backend), strstr (words, "short") ? 300 : 0, environment);
+  url = g_strdup_printf ("http://127.0.0.1:%u", fake_backend_port (f->backend));
+  how.backend.base_url = url;
+  how.backend.timeout_ms = strstr (words, "short") ? 300 : 0;
+  how.backend.environment = environment;
+  f->host = open_host ("tests/data/call/shop.xml", &how);
   f->loop = g_main_loop_new (NULL, FALSE);
 }
 

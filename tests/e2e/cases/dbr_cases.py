@@ -6,12 +6,15 @@ Waits end when what they wait for is there; nothing passes or fails by speed.
 """
 
 import base64
+import contextlib
 import html
+import http.server
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -277,6 +280,37 @@ def closed_port():
     held = socket.socket()
     held.bind(("127.0.0.1", 0))
     return held, held.getsockname()[1]
+
+
+@contextlib.contextmanager
+def backend(bodies, port=0):
+    """A backend of this process: signs in anybody and answers each read with the next of the bodies. Its address."""
+    left = iter(bodies)
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.reply(201, b'{"access_token":"fake-token-1"}')
+
+        def do_GET(self):
+            self.reply(200, next(left))
+
+        def reply(self, status, body):
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def main(tests):

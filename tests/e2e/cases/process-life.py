@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 
-from dbr_cases import Bridge, Fake, PROGRAM, SIGNED_IN, WATCHDOG_S, closed_port, command, fresh_env, has, lacks, main, want
+from dbr_cases import Bridge, Fake, PROGRAM, SIGNED_IN, WATCHDOG_S, backend, closed_port, command, fresh_env, has, lacks, main, want
 
 INIT = {
     "jsonrpc": "2.0",
@@ -161,33 +161,8 @@ def backend_comes_later():
         text = bridge.bad("get_version")
         has(text, f"127.0.0.1:{port}", "Nothing was sent", "AIRFLOW_API_URL")
         held.close()
-        import http.server
-        import threading
-
-        class Up(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                self.reply(201, b'{"access_token":"fake-token-1"}')
-
-            def do_GET(self):
-                self.reply(200, b'{"version":"9.9"}')
-
-            def reply(self, status, body):
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Up)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
+        with backend([b'{"version":"9.9"}'], port):
             has(bridge.good("get_version"), "9.9")
-        finally:
-            server.shutdown()
-            server.server_close()
 
 
 def signals():

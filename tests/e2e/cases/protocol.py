@@ -3,9 +3,8 @@
 """What a client of any age relies on: versions, errors where errors belong, cancelling, deadlines, progress, exact numbers."""
 
 import json
-import threading
 
-from dbr_cases import MODERN_META, Bridge, Fake, closed_port, has, lacks, main, want
+from dbr_cases import MODERN_META, Bridge, Fake, backend, closed_port, has, lacks, main, want
 
 NEWEST = "2025-11-25"
 
@@ -173,42 +172,15 @@ def exact_numbers():
 
 def broken_text():
     """Broken UTF-8, lone surrogates, NUL and escape sequences of the backend come out as clean text"""
-    import http.server
-
     bodies = (
         b'{"a":"x\xbe\xc8y"}', b'{"a":"x\xe2\x82"}', b'{"a":"\\ud83d"}', b'{"a":"\\u0000\\u001b[31mred"}',
         b'{"a":"\xc0\xaf"}', b'{"a":"\xed\xa0\x80"}', b'{"a":"\xf4\x90\x80\x80"}', b"\x00\x01\x02", b'{"a":"\x00"}',
     )
-    left = list(bodies)
-
-    class Raw(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.reply(201, b'{"access_token":"fake-token-1"}')
-
-        def do_GET(self):
-            self.reply(200, left.pop(0))
-
-        def reply(self, status, body):
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Raw)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        with Bridge(f"http://127.0.0.1:{server.server_address[1]}") as bridge:
-            for body in bodies:
-                text, _ = bridge.api_get()
-                lacks(text, "\x00", "\x1b", "\ud83d")
-                want(text, body)
-    finally:
-        server.shutdown()
-        server.server_close()
+    with backend(bodies) as address, Bridge(address) as bridge:
+        for body in bodies:
+            text, _ = bridge.api_get()
+            lacks(text, "\x00", "\x1b", "\ud83d")
+            want(text, body)
 
 
 if __name__ == "__main__":

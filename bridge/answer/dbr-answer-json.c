@@ -166,29 +166,6 @@ ends_here (Writer *self, const Mark *mark, guint *shown)
 }
 
 static void
-write_array (Writer *self, DbrJson array, const char *name)
-{
-  Mark mark = { .from = self->out->len };
-  guint shown = 0;
-  g_string_append_c (self->out, '[');
-  for (DbrJson value = dbr_json_first (array); dbr_json_exists (value) && !self->is_too_long;
-       value = dbr_json_next (value))
-    {
-      set_mark (self, &mark);
-      if (shown > 0)
-        g_string_append_c (self->out, ',');
-      write_value (self, value, name);
-      if (ends_here (self, &mark, &shown))
-        {
-          note_cut (self, name, shown, dbr_json_count (array));
-          break;
-        }
-      shown++;
-    }
-  g_string_append_c (self->out, ']');
-}
-
-static void
 write_member (Writer *self, DbrJson value)
 {
   gsize len = 0;
@@ -200,27 +177,33 @@ write_member (Writer *self, DbrJson value)
   write_value (self, value, name);
 }
 
+/* An array or an object. */
 static void
-write_object (Writer *self, DbrJson object, const char *name)
+write_container (Writer *self, DbrJson container, const char *name)
 {
+  gboolean is_object = dbr_json_type (container) == DBR_JSON_OBJECT;
+  gboolean may_end = !is_object || self->cuts_objects;
   Mark mark = { .from = self->out->len };
   guint shown = 0;
-  g_string_append_c (self->out, '{');
-  for (DbrJson value = dbr_json_first (object); dbr_json_exists (value) && !self->is_too_long;
+  g_string_append_c (self->out, is_object ? '{' : '[');
+  for (DbrJson value = dbr_json_first (container); dbr_json_exists (value) && !self->is_too_long;
        value = dbr_json_next (value))
     {
       set_mark (self, &mark);
       if (shown > 0)
         g_string_append_c (self->out, ',');
-      write_member (self, value);
-      if (self->cuts_objects && ends_here (self, &mark, &shown))
+      if (is_object)
+        write_member (self, value);
+      else
+        write_value (self, value, name);
+      if (may_end && ends_here (self, &mark, &shown))
         {
-          note_cut (self, name, shown, dbr_json_count (object));
+          note_cut (self, name, shown, dbr_json_count (container));
           break;
         }
       shown++;
     }
-  g_string_append_c (self->out, '}');
+  g_string_append_c (self->out, is_object ? '}' : ']');
 }
 
 static void
@@ -232,10 +215,8 @@ write_value (Writer *self, DbrJson node, const char *name)
       write_string (self, node);
       break;
     case DBR_JSON_ARRAY:
-      write_array (self, node, name);
-      break;
     case DBR_JSON_OBJECT:
-      write_object (self, node, name);
+      write_container (self, node, name);
       break;
     case DBR_JSON_NULL:
     case DBR_JSON_BOOLEAN:

@@ -81,26 +81,6 @@ send_line (SrvFixture *f, const SrvActor *foreman, const char *line, gsize lengt
   srv_reply_free (reply);
 }
 
-/* One of everything: their ids are below 24. */
-static SrvActor
-set_up (SrvFixture *f)
-{
-  CALL (&f->admin, PROJECT_ADD, NULL,
-        "{\"repo_url\": \"https://example.org/a/b\", \"foreman_command\": {\"preset\": \"x\"}}");
-  CALL (&f->admin, LEASE_TAKE, "p:~", "{\"holder\": \"t\"}");
-  SrvActor foreman = srv_fixture_foreman (f);
-  CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"hello\"}");
-  CALL (&foreman, QUESTION_ADD, "p:~", "{\"text\": \"red?\"}");
-  CALL (&foreman, PLAN_CREATE, NULL,
-        "{\"title\": \"P\", \"tasks\": [{\"title\": \"a\", \"brief\": \"b\"},"
-        "{\"title\": \"c\", \"brief\": \"d\", \"depends_on\": [\"a\"]}]}");
-  CALL (&f->client, PLAN_APPROVE, srv_fixture_id (srv_fixture_int (f, "id")), "{\"version\": 1}");
-  CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}");
-  CALL (&foreman, PLAN_CREATE, NULL,
-        "{\"title\": \"Q\", \"tasks\": [{\"title\": \"a\", \"brief\": \"b\"}]}");
-  return foreman;
-}
-
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
@@ -110,7 +90,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   if (size < 3)
     return 0;
   srv_fixture_open (f, NULL);
-  SrvActor foreman = set_up (f);
+  SrvActor foreman = srv_fixture_fill (f); /* the ids are below 24 */
   for (guint i = 0; i < MAX_LINES && at < end; i++)
     {
       const char *lf = memchr (at, '\n', (gsize) (end - at));

@@ -58,27 +58,6 @@ make_folder (void)
   atexit (remove_folder);
 }
 
-/* One of everything. */
-static void
-fill (SrvFixture *f)
-{
-  CALL (&f->admin, PROJECT_ADD, NULL,
-        "{\"repo_url\": \"https://example.org/a/b\", \"foreman_command\": {\"preset\": \"x\"}}");
-  CALL (&f->admin, LEASE_TAKE, "p:~", "{\"holder\": \"t\"}");
-  SrvActor foreman = srv_fixture_foreman (f);
-  CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"hello\"}");
-  CALL (&foreman, QUESTION_ADD, "p:~", "{\"text\": \"red?\", \"options\": [\"yes\", \"no\"]}");
-  CALL (&foreman, REPORT_ADD, "p:~", "{\"text\": \"so far\"}");
-  CALL (
-      &foreman, PLAN_CREATE, NULL,
-      "{\"title\": \"P\", \"tasks\": [{\"title\": \"a\", \"brief\": \"b\", \"paths\": [\"x/**\"]},"
-      "{\"title\": \"c\", \"brief\": \"d\", \"depends_on\": [\"a\"]}]}");
-  CALL (&f->client, PLAN_APPROVE, srv_fixture_id (srv_fixture_int (f, "id")), "{\"version\": 1}");
-  CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}");
-  CALL (&foreman, PLAN_CREATE, NULL,
-        "{\"title\": \"Q\", \"tasks\": [{\"title\": \"a\", \"brief\": \"b\"}]}");
-}
-
 static void
 run_sql (const char *sql, int (*progress) (void *), void *data)
 {
@@ -113,7 +92,7 @@ base (gsize *out_bytes)
     {
       SrvFixture fixture = { 0 };
       srv_fixture_open (&fixture, file);
-      fill (&fixture);
+      srv_fixture_fill (&fixture);
       srv_fixture_close (&fixture);
       run_sql ("UPDATE token SET hash = printf ('%064d', id); PRAGMA journal_mode = DELETE;"
                "PRAGMA page_size = 512; VACUUM;",

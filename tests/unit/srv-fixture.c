@@ -203,3 +203,28 @@ srv_fixture_pass (SrvFixture *self, gint64 seconds)
   /* What is written after the tick is answered after it. */
   srv_reply_free (send_request (self, &request));
 }
+
+#define CALL(actor, op, target, ...) \
+  srv_fixture_call (self, actor, SRV_OP_##op, target, __VA_ARGS__, NULL)
+
+SrvActor
+srv_fixture_fill (SrvFixture *self)
+{
+  CALL (&self->admin, PROJECT_ADD, NULL,
+        "{\"repo_url\": \"https://example.org/a/b\", \"foreman_command\": {\"preset\": \"x\"}}");
+  CALL (&self->admin, LEASE_TAKE, "p:~", "{\"holder\": \"t\"}");
+  SrvActor foreman = srv_fixture_foreman (self);
+  CALL (&self->client, MESSAGE_ADD, "p:~", "{\"text\": \"hello\"}");
+  CALL (&foreman, QUESTION_ADD, "p:~", "{\"text\": \"red?\", \"options\": [\"yes\", \"no\"]}");
+  CALL (&foreman, REPORT_ADD, "p:~", "{\"text\": \"so far\"}");
+  CALL (&foreman, PLAN_CREATE, NULL,
+        "{\"title\": \"P\", \"tasks\": ["
+        "{\"title\": \"a\", \"brief\": \"b\", \"paths\": [\"x/**\"]},"
+        "{\"title\": \"c\", \"brief\": \"d\", \"depends_on\": [\"a\"]}]}");
+  CALL (&self->client, PLAN_APPROVE, srv_fixture_id (srv_fixture_int (self, "id")),
+        "{\"version\": 1}");
+  CALL (&self->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}");
+  CALL (&foreman, PLAN_CREATE, NULL,
+        "{\"title\": \"Q\", \"tasks\": [{\"title\": \"a\", \"brief\": \"b\"}]}");
+  return foreman;
+}

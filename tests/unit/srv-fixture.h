@@ -48,6 +48,10 @@ srv_fixture_assert_problem (SrvFixture *self, guint status, const char *code, co
 /* The foreman of a lease that the last answer gave. */
 SrvActor
 srv_fixture_foreman (SrvFixture *self);
+/* One of everything: a project with a preset, its lease (whose foreman is returned), message, question, report; a
+ * plan at work, one that awaits approval, a running job. */
+SrvActor
+srv_fixture_fill (SrvFixture *self);
 /* Lets seconds pass, ticks, and waits until all is written. */
 void
 srv_fixture_pass (SrvFixture *self, gint64 seconds);

@@ -103,15 +103,6 @@ finish (SrvCall *call, SrvPlanSet *set, SrvEventKind what, const SrvTask *task)
   srv_plan_set_settle (call, set);
 }
 
-static SrvReply *
-reply (SrvPlanSet *set, json_t *body)
-{
-  SrvReply *self = srv_reply_json (200, body);
-
-  self->etag = g_strdup_printf ("%" G_GINT64_FORMAT, set->plan->version);
-  return self;
-}
-
 SrvReply *
 srv_op_PLAN_HOLD (SrvCall *call)
 {
@@ -125,7 +116,7 @@ srv_op_PLAN_HOLD (SrvCall *call)
     return refusal;
   if (change != UNCHANGED)
     finish (call, set, change == PLACED ? SRV_EVENT_PLAN_HELD : SRV_EVENT_PLAN_RELEASED, NULL);
-  return reply (set, srv_render_plan (call, set, SRV_WITH_TASKS));
+  return srv_plan_set_reply (set, 200, srv_render_plan (call, set, SRV_WITH_TASKS));
 }
 
 SrvReply *
@@ -147,7 +138,8 @@ srv_op_TASK_HOLD (SrvCall *call)
       finish (call, set, change == PLACED ? SRV_EVENT_TASK_HELD : SRV_EVENT_TASK_RELEASED, task);
     }
   srv_rules_waves (set->values, set->tasks->len, NULL);
-  return reply (set, json_pack ("{s:o, s:o}", "task",
-                                srv_render_task (set, srv_plan_set_index (set, task), NULL), "plan",
-                                srv_render_plan (call, set, 0)));
+  return srv_plan_set_reply (set, 200,
+                             json_pack ("{s:o, s:o}", "task",
+                                        srv_render_task (set, srv_plan_set_index (set, task), NULL),
+                                        "plan", srv_render_plan (call, set, 0)));
 }

@@ -188,8 +188,9 @@ srv_op_JOB_CLAIM (SrvCall *call)
 }
 
 /* ------------------------------------------------------------ a job's own life */
+/* The job that the request is about, its body checked; NULL: *@out_refusal says why not. */
 static SrvJob *
-own_job (SrvCall *call, SrvReply **out_refusal)
+own_job (SrvCall *call, const SrvMember *members, guint n_members, SrvReply **out_refusal)
 {
   g_autoptr (SrvJob) job = srv_store_get (call->store, SRV_RECORD_JOB, call->request->id);
 
@@ -197,7 +198,13 @@ own_job (SrvCall *call, SrvReply **out_refusal)
     *out_refusal = srv_reply_missing ("job", call->request->id);
   else if (call->actor.role == SRV_ROLE_WORKER && call->actor.token != job->token)
     *out_refusal = srv_reply_forbidden ("not_your_job", "This job was claimed with another token.");
-  return *out_refusal ? NULL : g_steal_pointer (&job);
+  if (*out_refusal)
+    return NULL;
+  srv_call_check (call, call->request->body, "", members, n_members);
+  if (!srv_call_is_bad (call))
+    return g_steal_pointer (&job);
+  *out_refusal = srv_call_refuse (call);
+  return NULL;
 }
 
 static SrvReply *
@@ -219,13 +226,10 @@ srv_op_JOB_EVENT (SrvCall *call)
   };
   DbrJson body = call->request->body;
   SrvReply *refusal = NULL;
-  g_autoptr (SrvJob) job = own_job (call, &refusal);
+  g_autoptr (SrvJob) job = own_job (call, members, G_N_ELEMENTS (members), &refusal);
 
   if (!job)
     return refusal;
-  srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
-  if (srv_call_is_bad (call))
-    return srv_call_refuse (call);
   gint64 sequence = srv_call_integer (body, "sequence", 0);
   if (sequence <= job->sequence)
     return srv_reply_json (200, json_pack ("{s:o, s:I, s:b}", "job", srv_render_job (job),
@@ -248,13 +252,10 @@ SrvReply *
 srv_op_JOB_HEARTBEAT (SrvCall *call)
 {
   SrvReply *refusal = NULL;
-  g_autoptr (SrvJob) job = own_job (call, &refusal);
+  g_autoptr (SrvJob) job = own_job (call, NULL, 0, &refusal);
 
   if (!job)
     return refusal;
-  srv_call_check (call, call->request->body, "", NULL, 0);
-  if (srv_call_is_bad (call))
-    return srv_call_refuse (call);
   if (job->state != SRV_JOB_RUNNING)
     return job_over (job);
   job->heartbeat = call->now;
@@ -315,13 +316,10 @@ srv_op_JOB_FINISH (SrvCall *call)
   };
   DbrJson body = call->request->body;
   SrvReply *refusal = NULL;
-  g_autoptr (SrvJob) job = own_job (call, &refusal);
+  g_autoptr (SrvJob) job = own_job (call, members, G_N_ELEMENTS (members), &refusal);
 
   if (!job)
     return refusal;
-  srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
-  if (srv_call_is_bad (call))
-    return srv_call_refuse (call);
   gint64 sequence = srv_call_integer (body, "sequence", 0);
   gint outcome = srv_call_word (call, body, "outcome", outcomes, 0);
   if (job->state != SRV_JOB_RUNNING)

@@ -12,10 +12,9 @@
 static SrvReply *
 reply_plan (SrvCall *call, SrvPlanSet *set, guint status)
 {
-  SrvReply *reply
-      = srv_reply_json (status, srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS));
+  SrvReply *reply = srv_plan_set_reply (
+      set, status, srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS));
 
-  reply->etag = g_strdup_printf ("%" G_GINT64_FORMAT, set->plan->version);
   if (status == 201)
     reply->location = g_strdup_printf ("/v1/plans/%" G_GINT64_FORMAT, set->plan->id);
   return reply;
@@ -428,12 +427,11 @@ srv_op_PLAN_APPROVE (SrvCall *call)
   srv_plan_set_settle (call, set);
   if (chosen)
     srv_project_judge_plans (call, set->project->id, set->plan->id);
-  SrvReply *reply = srv_reply_json (
-      200, json_pack ("{s:o, s:o, s:o}", "plan",
-                      srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS), "started",
-                      started_tasks (set, ready_before), "settings_changed", changes));
-  reply->etag = g_strdup_printf ("%" G_GINT64_FORMAT, set->plan->version);
-  return reply;
+  return srv_plan_set_reply (
+      set, 200,
+      json_pack ("{s:o, s:o, s:o}", "plan",
+                 srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS), "started",
+                 started_tasks (set, ready_before), "settings_changed", changes));
 }
 
 static void
@@ -483,12 +481,11 @@ srv_op_PLAN_REJECT (SrvCall *call)
   cancel_waiting (call, set, "The user rejected it.");
   g_autoptr (SrvMessage) message = srv_message_send (call, set->project, SRV_AUTHOR_ENGINE, text);
   srv_plan_set_settle (call, set);
-  SrvReply *reply = srv_reply_json (
-      200, json_pack ("{s:o, s:o}", "plan",
-                      srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS), "message",
-                      srv_render_message (message)));
-  reply->etag = g_strdup_printf ("%" G_GINT64_FORMAT, set->plan->version);
-  return reply;
+  return srv_plan_set_reply (
+      set, 200,
+      json_pack ("{s:o, s:o}", "plan",
+                 srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS), "message",
+                 srv_render_message (message)));
 }
 
 /* ---------------------------------------------------------------------- reads */

@@ -49,10 +49,9 @@ static SrvReply *
 reply_task (SrvCall *call, SrvPlanSet *set, const SrvTask *task, guint status)
 {
   json_t *plan = srv_render_plan (call, set, 0);
-  SrvReply *reply = srv_reply_json (
-      status, json_pack ("{s:o, s:o}", "task", render_one (call, set, task), "plan", plan));
+  SrvReply *reply = srv_plan_set_reply (
+      set, status, json_pack ("{s:o, s:o}", "task", render_one (call, set, task), "plan", plan));
 
-  reply->etag = g_strdup_printf ("%" G_GINT64_FORMAT, set->plan->version);
   if (status == 201)
     reply->location = g_strdup_printf ("/v1/tasks/%" G_GINT64_FORMAT, task->id);
   return reply;
@@ -207,10 +206,9 @@ srv_op_TASK_CANCEL (SrvCall *call)
   set->plan->version++;
   srv_plan_set_judge (call, set);
   srv_plan_set_settle (call, set);
-  SrvReply *reply = srv_reply_json (200, json_pack ("{s:o, s:o}", "cancelled", cancelled, "plan",
-                                                    srv_render_plan (call, set, 0)));
-  reply->etag = g_strdup_printf ("%" G_GINT64_FORMAT, set->plan->version);
-  return reply;
+  return srv_plan_set_reply (
+      set, 200,
+      json_pack ("{s:o, s:o}", "cancelled", cancelled, "plan", srv_render_plan (call, set, 0)));
 }
 
 /* ------------------------------------------------------------- retry and note */

@@ -426,3 +426,12 @@ srv_plan_set_settle (SrvCall *call, SrvPlanSet *self)
   g_hash_table_remove_all (self->changed);
   srv_store_put (call->store, self->project);
 }
+
+SrvReply *
+srv_plan_set_reply (const SrvPlanSet *self, guint status, json_t *body)
+{
+  SrvReply *reply = srv_reply_json (status, body);
+
+  reply->etag = g_strdup_printf ("%" G_GINT64_FORMAT, self->plan->version);
+  return reply;
+}

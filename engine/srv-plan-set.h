@@ -24,6 +24,9 @@ typedef struct
 /* NULL and a refusal (404, 403). */
 SrvPlanSet *
 srv_plan_set_load (SrvCall *call, gint64 plan, SrvReply **out_refusal);
+/* @body (transfer full), with the plan's version as its ETag. */
+SrvReply *
+srv_plan_set_reply (const SrvPlanSet *self, guint status, json_t *body);
 /* With records that are at hand; takes them. */
 SrvPlanSet *
 srv_plan_set_new (SrvCall *call, SrvPlan *plan, SrvProject *project);

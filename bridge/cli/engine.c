@@ -69,7 +69,13 @@ run_program (char **argv)
 
   argv[0] = program; /* "engine" becomes the program, its words stay */
   execv (program, argv);
-  g_printerr (_ ("drawbridge engine: \"%s\" can't be started: %s\n"), program, g_strerror (errno));
+  if (!DBR_WITH_ENGINE && errno == ENOENT)
+    g_printerr (_ ("drawbridge engine: this program was built without the engine (configure "
+                   "--disable-engine), and there is no \"%s\" from elsewhere\n"),
+                program);
+  else
+    g_printerr (_ ("drawbridge engine: \"%s\" can't be started: %s\n"), program,
+                g_strerror (errno));
   return DBR_EXIT_USAGE;
 }
 

@@ -32,6 +32,7 @@ struct _SrvEngine
   } watchers[SRV_ENGINE_MAX_WATCHERS];
   guint n_watchers;
   gint64 last_event;
+  gint64 minute_without; /* since 1970: no plan waited for hours that had come */
   char *admin_secret;
   GStringChunk *names; /* of actors: they outlive every request */
 };
@@ -208,6 +209,33 @@ srv_engine_unwatch (SrvEngine *self, SrvChanged changed, gpointer user_data)
 }
 
 /* ------------------------------------------------------------------------ time */
+/* Have some plan's hours come? Windows open at whole minutes: none in one that was looked at to its end. */
+static gboolean
+has_open_window (SrvEngine *self, gint64 now)
+{
+  gint64 minute = now / G_TIME_SPAN_MINUTE, after = 0;
+  guint n;
+
+  if (minute == self->minute_without)
+    return FALSE;
+  do
+    {
+      g_autoptr (GPtrArray) plans
+          = srv_store_find (self->reading, SRV_FIND_PLANS_BY_CLOCK, after, 0, NULL, SRV_PAGE);
+      n = plans->len;
+      for (guint i = 0; i < n; i++)
+        {
+          const SrvPlan *plan = g_ptr_array_index (plans, i);
+          if (!plan->waits_hours || srv_hours_open (plan->waits_hours, now))
+            return TRUE;
+          after = plan->id;
+        }
+    }
+  while (n == SRV_PAGE);
+  self->minute_without = minute;
+  return FALSE;
+}
+
 /* The earliest thing that time will do; G_MAXINT64: nothing. */
 static gint64
 next_time (SrvEngine *self, gint64 now)
@@ -223,18 +251,9 @@ next_time (SrvEngine *self, gint64 now)
   if (job)
     next = MIN (next, srv_rules_lost_at (job->heartbeat));
   if (plan)
-    {
-      /* Windows open at whole minutes. */
-      SrvRequest request = { .operation = SRV_OP_STATUS, .actor = { .role = SRV_ROLE_ADMIN } };
-      SrvCall call;
-      SrvReply *refusal = NULL;
-      srv_call_init (&call, store, &request, now);
-      g_autoptr (SrvPlanSet) set = srv_plan_set_load (&call, plan->id, &refusal);
-      gboolean opens = set && srv_plan_set_reasons (set, now) == 0;
-      next = MIN (next, opens ? now : (now / G_TIME_SPAN_MINUTE + 1) * G_TIME_SPAN_MINUTE);
-      srv_reply_free (refusal);
-      srv_call_clear (&call);
-    }
+    next = MIN (next, has_open_window (self, now)
+                          ? now
+                          : (now / G_TIME_SPAN_MINUTE + 1) * G_TIME_SPAN_MINUTE);
   return next;
 }
 

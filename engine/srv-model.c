@@ -16,6 +16,7 @@ const char *const srv_message_state_words[] = { SRV_MESSAGE_STATES (WORD) NULL }
 const char *const srv_question_state_words[] = { SRV_QUESTION_STATES (WORD) NULL };
 const char *const srv_lease_kind_words[] = { SRV_LEASE_KINDS (WORD) NULL };
 const char *const srv_approval_words[] = { SRV_APPROVALS (WORD) NULL };
+const char *const srv_decision_words[] = { SRV_DECISIONS (WORD) NULL };
 const char *const srv_author_words[] = { SRV_AUTHORS (WORD) NULL };
 const char *const srv_foreman_state_words[] = { SRV_FOREMAN_STATES (WORD) NULL };
 const char *const srv_outcome_words[] = { SRV_OUTCOMES (WORD) NULL };
@@ -129,7 +130,7 @@ has_words (const SrvRecord *self)
     case SRV_RECORD_PROJECT:
       return IN (project->approval, SRV_N_APPROVALS);
     case SRV_RECORD_PLAN:
-      return IN (plan->state, SRV_N_PLAN_STATES);
+      return IN (plan->state, SRV_N_PLAN_STATES) && IN (plan->decision, SRV_N_DECISIONS);
     case SRV_RECORD_TASK:
       return IN (task->state, SRV_N_TASK_STATES);
     case SRV_RECORD_JOB:

@@ -49,6 +49,10 @@ G_BEGIN_DECLS
 #define SRV_APPROVALS(X) \
   X (ALWAYS, "always") \
   X (NEVER, "never")
+#define SRV_DECISIONS(X) \
+  X (NONE, "none") \
+  X (APPROVED, "approved") \
+  X (REJECTED, "rejected")
 #define SRV_AUTHORS(X) \
   X (USER, "user") \
   X (FOREMAN, "foreman") \
@@ -117,6 +121,7 @@ G_BEGIN_DECLS
 #define SRV_QUESTION_ITEM(name, word) SRV_QUESTION_##name,
 #define SRV_LEASE_ITEM(name, word) SRV_LEASE_##name,
 #define SRV_APPROVAL_ITEM(name, word) SRV_APPROVAL_##name,
+#define SRV_DECISION_ITEM(name, word) SRV_DECISION_##name,
 #define SRV_AUTHOR_ITEM(name, word) SRV_AUTHOR_##name,
 #define SRV_FOREMAN_ITEM(name, word) SRV_FOREMAN_##name,
 #define SRV_OUTCOME_ITEM(name, word) SRV_OUTCOME_##name,
@@ -130,6 +135,7 @@ typedef enum { SRV_MESSAGE_STATES (SRV_MESSAGE_ITEM) SRV_N_MESSAGE_STATES } SrvM
 typedef enum { SRV_QUESTION_STATES (SRV_QUESTION_ITEM) SRV_N_QUESTION_STATES } SrvQuestionState;
 typedef enum { SRV_LEASE_KINDS (SRV_LEASE_ITEM) SRV_N_LEASE_KINDS } SrvLeaseKind;
 typedef enum { SRV_APPROVALS (SRV_APPROVAL_ITEM) SRV_N_APPROVALS } SrvApproval;
+typedef enum { SRV_DECISIONS (SRV_DECISION_ITEM) SRV_N_DECISIONS } SrvDecision;
 typedef enum { SRV_AUTHORS (SRV_AUTHOR_ITEM) SRV_N_AUTHORS } SrvAuthor;
 typedef enum { SRV_FOREMAN_STATES (SRV_FOREMAN_ITEM) SRV_N_FOREMAN_STATES } SrvForemanState;
 typedef enum { SRV_OUTCOMES (SRV_OUTCOME_ITEM) SRV_N_OUTCOMES } SrvOutcome;
@@ -143,6 +149,7 @@ extern const char *const srv_message_state_words[];
 extern const char *const srv_question_state_words[];
 extern const char *const srv_lease_kind_words[];
 extern const char *const srv_approval_words[];
+extern const char *const srv_decision_words[];
 extern const char *const srv_author_words[];
 extern const char *const srv_foreman_state_words[];
 extern const char *const srv_outcome_words[];
@@ -163,15 +170,17 @@ srv_role_word (gint64 role);
   INT (approval) INT (max_tasks) TEXT (protected_paths) TEXT (hours) INT (turn_minutes) \
   SRV_HOLD_FIELDS (INT, TEXT) \
   INT (wake) INT (removed) \
-  INT (n_live) INT (n_finished) INT (n_needs) INT (n_questions) INT (n_waiting) \
+  INT (n_live) INT (n_finished) INT (n_needs) INT (n_reviews) INT (n_questions) INT (n_waiting) \
   INT (created)
 #define SRV_PLAN_FIELDS(INT, TEXT) \
-  INT (project) TEXT (title) TEXT (summary) INT (version) INT (state) INT (needs) INT (by_clock) \
+  INT (project) TEXT (title) TEXT (summary) INT (version) INT (state) INT (needs) INT (reviews) \
+  INT (waits) TEXT (waits_hours) TEXT (waits_globs) INT (by_clock) \
+  INT (decision) INT (decided_version) INT (decided_role) TEXT (decided_name) INT (decided_at) \
   SRV_HOLD_FIELDS (INT, TEXT) \
   INT (created) INT (updated) INT (finished)
 #define SRV_TASK_FIELDS(INT, TEXT) \
   INT (plan) INT (project) TEXT (title) TEXT (paths) TEXT (depends_on) TEXT (branch) \
-  INT (state) INT (attempt) INT (lost) INT (awaiting) INT (job) \
+  INT (state) INT (attempt) INT (lost) INT (awaiting) INT (job) TEXT (reason) \
   SRV_HOLD_FIELDS (INT, TEXT) \
   INT (created) INT (updated)
 #define SRV_BRIEF_FIELDS(INT, TEXT) TEXT (text)

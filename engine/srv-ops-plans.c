@@ -200,14 +200,6 @@ amend_link (SrvCall *call, SrvPlanSet *set, DbrJson array)
 }
 
 static void
-await_new (SrvPlanSet *set, guint from)
-{
-  for (guint i = from; i < set->tasks->len; i++)
-    ((SrvTask *) g_ptr_array_index (set->tasks, i))->awaiting
-        = set->plan->state != SRV_PLAN_AWAITING_APPROVAL;
-}
-
-static void
 amend (SrvCall *call, SrvPlanSet *set, DbrJson body)
 {
   guint before = set->tasks->len;
@@ -220,7 +212,8 @@ amend (SrvCall *call, SrvPlanSet *set, DbrJson body)
   amend_update (call, set, dbr_json_get (body, "update"));
   add_tasks (call, set, dbr_json_get (body, "add"), "add");
   amend_link (call, set, dbr_json_get (body, "update"));
-  await_new (set, before);
+  for (guint i = before; i < set->tasks->len; i++)
+    srv_plan_set_await (set, g_ptr_array_index (set->tasks, i));
   srv_task_spec_check_plan (call, set, "tasks");
 }
 
@@ -257,29 +250,65 @@ srv_op_PLAN_AMEND (SrvCall *call)
 }
 
 /* ---------------------------------------------------------- approve and reject */
+static char *
+age (gint64 us)
+{
+  gint64 minutes = us / G_TIME_SPAN_MINUTE;
+  gint64 n = minutes < 120 ? minutes : minutes < 48 * 60 ? minutes / 60 : minutes / (24 * 60);
+
+  return minutes < 1 ? g_strdup ("just now")
+                     : g_strdup_printf ("%" G_GINT64_FORMAT " %s%s ago", n,
+                                        minutes < 120       ? "minute"
+                                        : minutes < 48 * 60 ? "hour"
+                                                            : "day",
+                                        n == 1 ? "" : "s");
+}
+
+/* Nothing to decide; who did, if somebody. */
+static SrvReply *
+not_waiting (SrvCall *call, const SrvPlan *plan)
+{
+  const char *state = srv_plan_state_words[plan->state];
+  const char *word = srv_decision_words[plan->decision];
+  g_autofree char *detail = NULL;
+  json_t *extra = json_pack ("{s:I, s:s}", "version", (json_int_t) plan->version, "state", state);
+
+  if (plan->decision == SRV_DECISION_NONE)
+    {
+      detail = g_strdup_printf ("Plan %" G_GINT64_FORMAT " is %s: nothing of it waits for a "
+                                "decision.",
+                                plan->id, state);
+      return srv_reply_conflict ("plan_not_waiting", detail, extra);
+    }
+  g_autofree char *when = age (call->now - plan->decided_at);
+  detail
+      = g_strdup_printf ("Plan %" G_GINT64_FORMAT " was %s already: at version %" G_GINT64_FORMAT
+                         ", by the %s (%s), %s. It is %s: nothing of it waits for a decision.",
+                         plan->id, word, plan->decided_version, srv_role_word (plan->decided_role),
+                         plan->decided_name ? plan->decided_name : "", when, state);
+  json_object_set_new (extra, "decision", json_string (word));
+  json_object_set_new (extra, "decided_version", json_integer (plan->decided_version));
+  json_object_set_new (extra, "decided_by",
+                       srv_render_who (plan->decided_role, plan->decided_name));
+  json_object_set_new (extra, "decided_at", srv_render_time (plan->decided_at));
+  return srv_reply_conflict ("plan_not_waiting", detail, extra);
+}
+
 static SrvReply *
 check_shown (SrvCall *call, const SrvPlanSet *set)
 {
   gint64 shown = srv_call_integer (call->request->body, "version", 0);
   const SrvPlan *plan = set->plan;
 
-  if (shown != plan->version)
-    {
-      g_autofree char *detail = g_strdup_printf (
-          "Plan %" G_GINT64_FORMAT " has changed: it is at version %" G_GINT64_FORMAT
-          ", not %" G_GINT64_FORMAT
-          ". Show the user what it is now, and decide about that version.",
-          plan->id, plan->version, shown);
-      return srv_reply_conflict ("plan_changed", detail,
-                                 json_pack ("{s:I, s:s}", "version", (json_int_t) plan->version,
-                                            "state", srv_plan_state_words[plan->state]));
-    }
-  if (srv_plan_set_is_waiting (set))
+  if (!srv_plan_set_is_waiting (set))
+    return not_waiting (call, plan);
+  if (shown == plan->version)
     return NULL;
-  g_autofree char *detail
-      = g_strdup_printf ("Plan %" G_GINT64_FORMAT " is %s: nothing of it waits for a decision.",
-                         plan->id, srv_plan_state_words[plan->state]);
-  return srv_reply_conflict ("plan_not_waiting", detail,
+  g_autofree char *detail = g_strdup_printf (
+      "Plan %" G_GINT64_FORMAT " has changed: it is at version %" G_GINT64_FORMAT
+      ", not %" G_GINT64_FORMAT ". Show the user what it is now, and decide about that version.",
+      plan->id, plan->version, shown);
+  return srv_reply_conflict ("plan_changed", detail,
                              json_pack ("{s:I, s:s}", "version", (json_int_t) plan->version,
                                         "state", srv_plan_state_words[plan->state]));
 }
@@ -343,37 +372,45 @@ choose_reasons (SrvCall *call, guint own, guint *out_chosen)
   return refusal;
 }
 
-/* Makes the settings what the person would have made of them; the answer shows from and to. */
+/* One setting made what the person would have made of it; nothing is said of what was so already. */
+static void
+change_setting (SrvCall *call, SrvPlanSet *set, SrvReason reason, json_t *changes)
+{
+  const char *setting = srv_reason_settings[reason];
+  g_auto (GStrv) touched = srv_plan_set_touched (set);
+  json_auto_t *before = srv_render_settings (&set->settings);
+
+  srv_rules_stop_asking (&set->settings, reason,
+                         srv_rules_task_count (set->values, set->tasks->len),
+                         (const char *const *) touched);
+  json_auto_t *after = srv_render_settings (&set->settings);
+  json_t *from = json_object_get (before, setting), *to = json_object_get (after, setting);
+  if (json_equal (from, to))
+    return;
+  g_autofree char *from_text = json_dumps (from, JSON_COMPACT | JSON_ENCODE_ANY);
+  g_autofree char *to_text = json_dumps (to, JSON_COMPACT | JSON_ENCODE_ANY);
+  g_autofree char *value
+      = json_is_string (from) ? g_strdup (json_string_value (from)) : g_strdup (from_text);
+  g_autofree char *assignment = g_strdup_printf ("%s=%s", setting, value);
+  g_autofree char *quoted = g_shell_quote (assignment);
+  g_autofree char *undo
+      = g_strdup_printf ("drawbridge engine project set %" G_GINT64_FORMAT " %s", set->project->id,
+                         strpbrk (assignment, " []\"';*?{}$") ? quoted : assignment);
+  g_autofree char *text = g_strdup_printf ("%s: from %s to %s", setting, from_text, to_text);
+  json_array_append_new (changes,
+                         json_pack ("{s:s, s:s, s:O, s:O, s:s}", "reason", srv_reason_words[reason],
+                                    "setting", setting, "from", from, "to", to, "undo", undo));
+  srv_call_event (call, SRV_EVENT_PROJECT_SET, set->project->id, set->plan->id, 0, 0, text);
+}
+
 static json_t *
 stop_asking (SrvCall *call, SrvPlanSet *set, guint reasons)
 {
   json_t *changes = json_array ();
-  gboolean partial = srv_plan_set_is_partial (set);
 
   for (SrvReason reason = 0; reason < SRV_N_REASONS; reason++)
-    {
-      if (!(reasons >> reason & 1))
-        continue;
-      const char *setting = srv_reason_settings[reason];
-      json_auto_t *before = srv_render_settings (&set->settings);
-      srv_rules_stop_asking (&set->settings, reason, set->values, set->tasks->len, partial);
-      json_auto_t *after = srv_render_settings (&set->settings);
-      json_t *from = json_object_get (before, setting), *to = json_object_get (after, setting);
-      g_autofree char *from_text = json_dumps (from, JSON_COMPACT | JSON_ENCODE_ANY);
-      g_autofree char *to_text = json_dumps (to, JSON_COMPACT | JSON_ENCODE_ANY);
-      g_autofree char *value
-          = json_is_string (from) ? g_strdup (json_string_value (from)) : g_strdup (from_text);
-      g_autofree char *assignment = g_strdup_printf ("%s=%s", setting, value);
-      g_autofree char *quoted = g_shell_quote (assignment);
-      g_autofree char *undo = g_strdup_printf (
-          "drawbridge engine project set %" G_GINT64_FORMAT " %s", set->project->id,
-          strpbrk (assignment, " []\"';*?{}$") ? quoted : assignment);
-      g_autofree char *text = g_strdup_printf ("%s: from %s to %s", setting, from_text, to_text);
-      json_array_append_new (changes, json_pack ("{s:s, s:s, s:O, s:O, s:s}", "reason",
-                                                 srv_reason_words[reason], "setting", setting,
-                                                 "from", from, "to", to, "undo", undo));
-      srv_call_event (call, SRV_EVENT_PROJECT_SET, set->project->id, set->plan->id, 0, 0, text);
-    }
+    if (reasons >> reason & 1)
+      change_setting (call, set, reason, changes);
   srv_project_take_settings (set->project, &set->settings);
   return changes;
 }
@@ -413,25 +450,26 @@ srv_op_PLAN_APPROVE (SrvCall *call)
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
   if ((refusal = check_shown (call, set))
-      || (refusal = choose_reasons (call, srv_plan_set_reasons (set, call->now), &chosen)))
+      || (refusal = choose_reasons (call, srv_plan_set_reasons (set), &chosen)))
     return refusal;
   for (guint i = 0; i < set->tasks->len; i++)
     if (set->values[i].state == SRV_TASK_READY)
       g_hash_table_add (ready_before, g_ptr_array_index (set->tasks, i));
   json_t *changes = stop_asking (call, set, chosen);
+  srv_plan_set_decided (call, set, SRV_DECISION_APPROVED);
   set->plan->version++;
   srv_call_eventf (call, SRV_EVENT_PLAN_APPROVED, set->plan, 0, "Version %" G_GINT64_FORMAT ".",
                    set->plan->version - 1);
   srv_plan_set_approve (set, call->now);
   set->project->wake = 1;
   srv_plan_set_settle (call, set);
-  if (chosen)
-    srv_project_judge_plans (call, set->project->id, set->plan->id);
-  return srv_plan_set_reply (
+  SrvReply *reply = srv_plan_set_reply (
       set, 200,
       json_pack ("{s:o, s:o, s:o}", "plan",
                  srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS), "started",
                  started_tasks (set, ready_before), "settings_changed", changes));
+  srv_project_still_waiting (call, set->project->id, reply->body);
+  return reply;
 }
 
 static void
@@ -475,6 +513,7 @@ srv_op_PLAN_REJECT (SrvCall *call)
       partial ? "The user rejected the new and changed tasks of" : "The user rejected",
       set->plan->id, set->plan->title, set->plan->version, reason && *reason ? ": " : ".",
       reason && *reason ? reason : "");
+  srv_plan_set_decided (call, set, SRV_DECISION_REJECTED);
   set->plan->version++;
   srv_call_event (call, SRV_EVENT_PLAN_REJECTED, set->project->id, set->plan->id, 0, 0,
                   reason ? reason : "");

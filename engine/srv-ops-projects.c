@@ -10,6 +10,7 @@
 
 #define MAX_CHECKOUT 4096
 #define MAX_COMMAND (16 * 1024)
+#define MAX_STILL_WAITING 20u
 
 static const SrvMember setting_members[] = {
   { "approval", SRV_MEMBER_WORD, 0, 0, 0, srv_approval_words },
@@ -64,25 +65,28 @@ srv_project_take_settings (SrvProject *project, const SrvSettings *settings)
 }
 
 void
-srv_project_judge_plans (SrvCall *call, gint64 project, gint64 except)
+srv_project_still_waiting (SrvCall *call, gint64 project, json_t *body)
 {
   g_autoptr (GPtrArray) plans = srv_store_find (call->store, SRV_FIND_PROJECT_PLANS_NEEDING,
                                                 project, 0, NULL, SRV_MAX_PAGE);
+  json_t *list = json_array ();
+  gint64 more = 0;
 
   for (guint i = plans->len; i > 0; i--)
     {
       const SrvPlan *plan = g_ptr_array_index (plans, i - 1);
-      SrvReply *refusal = NULL;
-      g_autoptr (SrvPlanSet) set
-          = plan->id == except ? NULL : srv_plan_set_load (call, plan->id, &refusal);
-      srv_reply_free (refusal);
-      if (!set || !srv_plan_set_is_waiting (set))
+      if (plan->waits == 0)
         continue;
-      if (srv_plan_set_reasons (set, call->now) == 0)
-        set->plan->version++;
-      srv_plan_set_judge (call, set);
-      srv_plan_set_settle (call, set);
+      if (json_array_size (list) == MAX_STILL_WAITING)
+        more++;
+      else
+        json_array_append_new (list,
+                               json_pack ("{s:I, s:I, s:s, s:I}", "plan", (json_int_t) plan->id,
+                                          "version", (json_int_t) plan->version, "title",
+                                          plan->title, "project", (json_int_t) project));
     }
+  json_object_set_new (body, "still_waiting", list);
+  json_object_set_new (body, "still_waiting_more", json_integer (more));
 }
 
 /* -------------------------------------------------------------------- members */
@@ -259,12 +263,9 @@ srv_op_PROJECT_SET (SrvCall *call)
   json_auto_t *before = srv_render_project (call, project);
   take_members (call, project, body);
   srv_store_put (call->store, project);
-  json_auto_t *written = srv_render_project (call, project);
-  json_t *changes = changes_between (call, before, written, project->id);
-  srv_project_judge_plans (call, project->id, 0);
-  g_autoptr (SrvProject) now = srv_store_get (call->store, SRV_RECORD_PROJECT, project->id);
-  json_t *after = now ? srv_render_project (call, now) : json_object ();
-  json_object_set_new (after, "changes", changes);
+  json_t *after = srv_render_project (call, project);
+  json_object_set_new (after, "changes", changes_between (call, before, after, project->id));
+  srv_project_still_waiting (call, project->id, after);
   return srv_reply_json (200, after);
 }
 

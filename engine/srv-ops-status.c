@@ -139,13 +139,13 @@ need_of_plan (const char *kind, SrvPlanSet *set)
 }
 
 static void
-append_needs_of_plan (Status *self, json_t *list, SrvPlanSet *set)
+append_needs_of_plan (json_t *list, SrvPlanSet *set)
 {
   if (srv_plan_set_is_waiting (set))
     {
       gboolean partial = srv_plan_set_is_partial (set);
       json_t *need = need_of_plan (partial ? "tasks" : "plan", set);
-      json_object_set_new (need, "waits", srv_render_waits (self->call, set));
+      json_object_set_new (need, "waits", srv_render_waits (set));
       if (partial)
         json_object_set_new (need, "awaiting", task_list (set, FALSE));
       json_array_append_new (list, need);
@@ -176,7 +176,7 @@ render_needs (Status *self, gint64 *out_shown)
     {
       SrvPlanSet *set = plan_set (self, ((SrvPlan *) g_ptr_array_index (plans, i - 1))->id);
       if (set)
-        append_needs_of_plan (self, list, set);
+        append_needs_of_plan (list, set);
     }
   for (guint i = questions->len; i > 0; i--)
     {

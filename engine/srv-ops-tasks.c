@@ -75,7 +75,7 @@ srv_op_TASK_ADD (SrvCall *call)
     }
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
-  task->awaiting = set->plan->state != SRV_PLAN_AWAITING_APPROVAL;
+  srv_plan_set_await (set, task);
   set->plan->version++;
   srv_call_event (call, SRV_EVENT_TASK_ADDED, task->project, task->plan, task->id, 0, task->title);
   srv_plan_set_judge (call, set);
@@ -234,7 +234,7 @@ srv_op_TASK_RETRY (SrvCall *call)
     }
   /* What was cancelled may have been rejected by the user: it is judged as a new task is. */
   if (task->state == SRV_TASK_CANCELLED)
-    task->awaiting = set->plan->state != SRV_PLAN_AWAITING_APPROVAL;
+    srv_plan_set_await (set, task);
   task->state = SRV_TASK_PLANNED;
   task->lost = 0;
   srv_plan_set_change (set, task, call->now);

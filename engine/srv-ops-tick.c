@@ -6,7 +6,8 @@
 
 #include "srv-render.h"
 
-#define AT_ONCE 500u /* things of one kind in one tick; the next one takes the rest */
+#define AT_ONCE 500u     /* things of one kind in one tick; the next one takes the rest */
+#define OPEN_AT_ONCE 20u /* plans: each may cost a whole judgement of its paths */
 #define KEEP_REPLAYS_US (24 * G_TIME_SPAN_HOUR)
 
 static void
@@ -41,24 +42,44 @@ lose_jobs (SrvCall *call)
     srv_job_lose (call, g_ptr_array_index (jobs, i));
 }
 
+/* TRUE: it was opened, or judged anew. */
+static gboolean
+open_window (SrvCall *call, const SrvPlan *plan)
+{
+  SrvReply *refusal = NULL;
+
+  if (plan->waits_hours && !srv_hours_open (plan->waits_hours, call->now))
+    return FALSE;
+  g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, plan->id, &refusal);
+  srv_reply_free (refusal);
+  if (!set)
+    return FALSE;
+  set->plan->version++;
+  srv_plan_set_open (call, set);
+  srv_plan_set_settle (call, set);
+  return TRUE;
+}
+
+/* Plans whose own hours have come: those that they were judged by. */
 static void
 open_windows (SrvCall *call)
 {
-  g_autoptr (GPtrArray) plans
-      = srv_store_find (call->store, SRV_FIND_PLANS_BY_CLOCK, 0, 0, NULL, AT_ONCE);
+  gint64 after = 0;
+  guint opened = 0, n;
 
-  for (guint i = 0; i < plans->len; i++)
+  do
     {
-      SrvReply *refusal = NULL;
-      const SrvPlan *plan = g_ptr_array_index (plans, i);
-      g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, plan->id, &refusal);
-      srv_reply_free (refusal);
-      if (!set || srv_plan_set_reasons (set, call->now) != 0)
-        continue;
-      set->plan->version++;
-      srv_plan_set_judge (call, set);
-      srv_plan_set_settle (call, set);
+      g_autoptr (GPtrArray) plans
+          = srv_store_find (call->store, SRV_FIND_PLANS_BY_CLOCK, after, 0, NULL, SRV_PAGE);
+      n = plans->len;
+      for (guint i = 0; i < n && opened < OPEN_AT_ONCE; i++)
+        {
+          const SrvPlan *plan = g_ptr_array_index (plans, i);
+          opened += open_window (call, plan);
+          after = plan->id;
+        }
     }
+  while (n == SRV_PAGE && opened < OPEN_AT_ONCE);
 }
 
 SrvReply *

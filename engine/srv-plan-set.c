@@ -79,6 +79,7 @@ srv_plan_set_new (SrvCall *call, SrvPlan *plan, SrvProject *project)
   self->is_new = plan->id == 0;
   self->changed = g_hash_table_new (NULL, NULL);
   self->added = g_hash_table_new (NULL, NULL);
+  self->judging = g_hash_table_new (NULL, NULL);
   if (self->is_new)
     {
       plan->id = srv_store_next_id (call->store);
@@ -91,6 +92,7 @@ srv_plan_set_new (SrvCall *call, SrvPlan *plan, SrvProject *project)
       self->was_live = is_live (plan);
       self->was_finished = !self->was_live;
       self->was_needing = plan->needs != 0;
+      self->was_in_review = plan->reviews != 0;
     }
   srv_settings_of (project, &self->settings);
   srv_plan_set_refresh (self);
@@ -146,8 +148,7 @@ srv_plan_set_refresh (SrvPlanSet *self)
       self->values[i] = (SrvTaskValue){ .id = task->id,
                                         .state = (SrvTaskState) task->state,
                                         .awaiting = task->awaiting != 0,
-                                        .n_depends_on = ids->len,
-                                        .paths = srv_globs_parse (task->paths) };
+                                        .n_depends_on = ids->len };
       self->values[i].depends_on = (gint64 *) (gpointer) g_array_free (ids, FALSE);
     }
 }
@@ -159,6 +160,7 @@ srv_plan_set_free (SrvPlanSet *self)
   g_ptr_array_unref (self->tasks);
   g_hash_table_unref (self->changed);
   g_hash_table_unref (self->added);
+  g_hash_table_unref (self->judging);
   srv_settings_clear (&self->settings);
   srv_record_free (self->plan);
   srv_record_free (self->project);
@@ -228,12 +230,15 @@ srv_plan_set_is_waiting (const SrvPlanSet *self)
 }
 
 guint
-srv_plan_set_reasons (SrvPlanSet *self, gint64 now)
+srv_plan_set_reasons (const SrvPlanSet *self)
 {
-  if (!srv_plan_set_is_waiting (self))
-    return 0;
-  return srv_rules_reasons (&self->settings, self->values, self->tasks->len,
-                            srv_plan_set_is_partial (self), now);
+  return srv_plan_set_is_waiting (self) ? (guint) self->plan->waits : 0;
+}
+
+char **
+srv_plan_set_touched (const SrvPlanSet *self)
+{
+  return srv_globs_parse (self->plan->waits_globs);
 }
 
 void
@@ -252,15 +257,144 @@ srv_plan_set_approve (SrvPlanSet *self, gint64 now)
 }
 
 void
+srv_plan_set_decided (SrvCall *call, SrvPlanSet *self, SrvDecision decision)
+{
+  SrvPlan *plan = self->plan;
+
+  plan->decision = decision;
+  plan->decided_version = plan->version;
+  plan->decided_role = srv_call_actor_role (call);
+  plan->decided_at = call->now;
+  srv_text_set (&plan->decided_name, call->actor.name);
+}
+
+void
+srv_plan_set_await (SrvPlanSet *self, SrvTask *task)
+{
+  if (self->plan->state == SRV_PLAN_AWAITING_APPROVAL
+      || g_hash_table_contains (self->judging, task))
+    return;
+  g_hash_table_insert (self->judging, task, GINT_TO_POINTER (task->awaiting));
+  task->awaiting = 1;
+}
+
+/* ------------------------------------------------------------------- judging */
+/* The globs of the waiting plan and those that its judgement found now. */
+static void
+add_globs (SrvPlan *plan, char **touched)
+{
+  g_auto (GStrv) before = srv_globs_parse (plan->waits_globs);
+  json_auto_t *list = json_array ();
+
+  for (guint i = 0; before && before[i]; i++)
+    json_array_append_new (list, json_string (before[i]));
+  for (guint i = 0; touched[i] && json_array_size (list) < SRV_MAX_GLOBS; i++)
+    if (!before || !g_strv_contains ((const char *const *) before, touched[i]))
+      json_array_append_new (list, json_string (touched[i]));
+  g_free (plan->waits_globs);
+  plan->waits_globs = json_array_size (list) ? json_dumps (list, JSON_COMPACT) : NULL;
+}
+
+/* What the settings say now of all the tasks, or of those that are being judged. */
+static guint
+judge_now (SrvPlanSet *self, gboolean only_judged, gint64 now, char ***out_touched)
+{
+  guint n = self->tasks->len;
+
+  srv_plan_set_refresh (self);
+  for (guint i = 0; i < n; i++)
+    {
+      const SrvTask *task = g_ptr_array_index (self->tasks, i);
+      gboolean is_judged = g_hash_table_contains (self->judging, task);
+      if (is_judged || !only_judged)
+        self->values[i].paths = srv_globs_parse (task->paths);
+      self->values[i].awaiting = is_judged;
+    }
+  guint reasons
+      = srv_rules_reasons (&self->settings, self->values, n, only_judged, now, out_touched);
+  for (guint i = 0; i < n; i++)
+    {
+      g_clear_pointer (&self->values[i].paths, g_strfreev);
+      self->values[i].awaiting = ((SrvTask *) g_ptr_array_index (self->tasks, i))->awaiting != 0;
+    }
+  return reasons;
+}
+
+static void
+wait_for (SrvPlanSet *self, guint reasons, char **touched)
+{
+  self->plan->waits = reasons;
+  srv_text_set (&self->plan->waits_hours, self->settings.hours);
+  add_globs (self->plan, touched);
+}
+
+static void
+start_plan (SrvCall *call, SrvPlanSet *self)
+{
+  srv_call_eventf (call, SRV_EVENT_PLAN_ACTIVE, self->plan, 0,
+                   "The plan starts: nothing in the project's settings holds it.");
+  srv_plan_set_approve (self, call->now);
+}
+
+static void
+judge_plan (SrvCall *call, SrvPlanSet *self)
+{
+  guint only_hours = 1u << SRV_REASON_OUTSIDE_HOURS;
+  g_autofree char **touched = NULL;
+  guint reasons = judge_now (self, FALSE, call->now, &touched);
+
+  reasons |= (guint) self->plan->waits & ~only_hours;
+  if (reasons != 0)
+    wait_for (self, reasons, touched);
+  else
+    start_plan (call, self);
+}
+
+static void
+judge_tasks (SrvCall *call, SrvPlanSet *self)
+{
+  g_autofree char **touched = NULL;
+  GHashTableIter iter;
+  gpointer key, waited;
+  guint reasons = judge_now (self, TRUE, call->now, &touched);
+
+  if (reasons != 0)
+    {
+      wait_for (self, reasons | (guint) self->plan->waits, touched);
+      return;
+    }
+  g_hash_table_iter_init (&iter, self->judging);
+  while (g_hash_table_iter_next (&iter, &key, &waited))
+    ((SrvTask *) key)->awaiting = GPOINTER_TO_INT (waited);
+}
+
+void
 srv_plan_set_judge (SrvCall *call, SrvPlanSet *self)
 {
-  srv_plan_set_refresh (self);
-  if (!srv_plan_set_is_waiting (self) || srv_plan_set_reasons (self, call->now) != 0)
-    return;
   if (self->plan->state == SRV_PLAN_AWAITING_APPROVAL)
-    srv_call_eventf (call, SRV_EVENT_PLAN_ACTIVE, self->plan, 0,
-                     "The plan starts: nothing in the project's settings holds it.");
-  srv_plan_set_approve (self, call->now);
+    judge_plan (call, self);
+  else if (g_hash_table_size (self->judging) > 0)
+    judge_tasks (call, self);
+  g_hash_table_remove_all (self->judging);
+}
+
+void
+srv_plan_set_open (SrvCall *call, SrvPlanSet *self)
+{
+  gboolean partial = srv_plan_set_is_partial (self);
+  g_autofree char **touched = NULL;
+
+  for (guint i = 0; partial && i < self->tasks->len; i++)
+    if (((SrvTask *) g_ptr_array_index (self->tasks, i))->awaiting)
+      g_hash_table_add (self->judging, g_ptr_array_index (self->tasks, i));
+  guint reasons = judge_now (self, partial, call->now, &touched);
+  g_hash_table_remove_all (self->judging);
+  if (reasons != 0)
+    wait_for (self, reasons, touched);
+  else if (partial)
+    srv_plan_set_approve (self, call->now);
+  else
+    start_plan (call, self);
 }
 
 void
@@ -268,8 +402,7 @@ srv_plan_set_rewritten (SrvCall *call, SrvPlanSet *self, SrvTask *task)
 {
   if (task->state == SRV_TASK_READY)
     task->state = SRV_TASK_PLANNED;
-  if (self->plan->state != SRV_PLAN_AWAITING_APPROVAL)
-    task->awaiting = 1;
+  srv_plan_set_await (self, task);
   srv_plan_set_change (self, task, call->now);
 }
 
@@ -369,7 +502,7 @@ settle_plan (SrvCall *call, SrvPlanSet *self, gboolean is_approved)
 {
   SrvPlan *plan = self->plan;
   SrvPlanState before = (SrvPlanState) plan->state;
-  guint failed = 0;
+  guint failed = 0, reviews = 0;
 
   if (is_approved)
     plan->state = srv_rules_plan_state (self->values, self->tasks->len);
@@ -379,10 +512,20 @@ settle_plan (SrvCall *call, SrvPlanSet *self, gboolean is_approved)
   if (plan->state != before)
     say_plan_state (call, self);
   for (guint i = 0; i < self->tasks->len; i++)
-    failed += self->values[i].state == SRV_TASK_FAILED;
+    {
+      failed += self->values[i].state == SRV_TASK_FAILED;
+      reviews += self->values[i].state == SRV_TASK_REVIEW;
+    }
   gboolean is_open = is_live (plan) || plan->state == SRV_PLAN_FAILED;
   plan->needs = is_open && (srv_plan_set_is_waiting (self) || failed > 0);
-  plan->by_clock = srv_plan_set_reasons (self, call->now) == 1u << SRV_REASON_OUTSIDE_HOURS;
+  plan->reviews = reviews;
+  if (!srv_plan_set_is_waiting (self))
+    {
+      plan->waits = 0;
+      srv_text_set (&plan->waits_hours, NULL);
+      srv_text_set (&plan->waits_globs, NULL);
+    }
+  plan->by_clock = plan->waits == 1 << SRV_REASON_OUTSIDE_HOURS;
   plan->updated = call->now;
 }
 
@@ -390,10 +533,13 @@ static void
 count_in_project (SrvPlanSet *self)
 {
   gboolean live = is_live (self->plan), needing = self->plan->needs != 0;
+  gboolean in_review = self->plan->reviews != 0;
 
   self->project->n_live += (gint) live - (gint) self->was_live;
   self->project->n_finished += (gint) !live - (gint) self->was_finished;
   self->project->n_needs += (gint) needing - (gint) self->was_needing;
+  self->project->n_reviews += (gint) in_review - (gint) self->was_in_review;
+  self->was_in_review = in_review;
   self->was_live = live;
   self->was_finished = !live;
   self->was_needing = needing;

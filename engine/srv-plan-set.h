@@ -17,8 +17,10 @@ typedef struct
   SrvSettings settings; /* the project's */
   GHashTable *changed;  /* tasks to be written */
   GHashTable *added;    /* tasks that the store does not have yet */
-  gboolean is_new;      /* nor has it the plan */
-  gboolean was_live, was_finished, was_needing;
+  GHashTable
+      *judging; /* tasks of a plan at work that are new or changed, to whether they waited before */
+  gboolean is_new; /* nor has it the plan */
+  gboolean was_live, was_finished, was_needing, was_in_review;
 } SrvPlanSet;
 
 /* NULL and a refusal (404, 403). */
@@ -45,20 +47,34 @@ void
 srv_plan_set_change (SrvPlanSet *self, SrvTask *task, gint64 now);
 void
 srv_plan_set_refresh (SrvPlanSet *self);
-/* Why it waits now (bits of SrvReason); 0 when it does not wait. */
+/* Why it waits (bits of SrvReason), as it was judged when it was made or changed; 0 when it does not wait. */
 guint
-srv_plan_set_reasons (SrvPlanSet *self, gint64 now);
+srv_plan_set_reasons (const SrvPlanSet *self);
+/* The protected globs that it waits for. (transfer full) (nullable) */
+char **
+srv_plan_set_touched (const SrvPlanSet *self);
 /* Is it the awaiting tasks of a plan at work that wait? */
 gboolean
 srv_plan_set_is_partial (const SrvPlanSet *self);
 gboolean
 srv_plan_set_is_waiting (const SrvPlanSet *self);
-/* Lets go what no reason holds any more. */
+/* A new or changed task of a plan at work: it waits until it is judged. */
+void
+srv_plan_set_await (SrvPlanSet *self, SrvTask *task);
+/* Judges what is new or changed by the settings as they are. What no reason holds goes on; what waited before goes on
+ * waiting, whatever the settings are now: only the user's approval ends that, or the hours when it waits for nothing
+ * else. */
 void
 srv_plan_set_judge (SrvCall *call, SrvPlanSet *self);
+/* The hours that a plan waited for have come: it starts, unless the settings have another reason by now. */
+void
+srv_plan_set_open (SrvCall *call, SrvPlanSet *self);
 /* Approves what waits. */
 void
 srv_plan_set_approve (SrvPlanSet *self, gint64 now);
+/* Says who decided about the version that was shown. */
+void
+srv_plan_set_decided (SrvCall *call, SrvPlanSet *self, SrvDecision decision);
 /* Cancels one task: stops its job, takes it out of what others depend on. */
 void
 srv_plan_set_cancel (SrvCall *call, SrvPlanSet *self, SrvTask *task, const char *why);
@@ -78,9 +94,10 @@ srv_ids_text (const GArray *ids); /* NULL when empty */
 
 void
 srv_project_take_settings (SrvProject *project, const SrvSettings *settings);
-/* Lets go whatever its settings no longer hold in its plans, but for one. */
+/* Puts into @body: still_waiting, the project's plans that await approval (20 at most), and still_waiting_more, the
+ * number of the rest. */
 void
-srv_project_judge_plans (SrvCall *call, gint64 project, gint64 except);
+srv_project_still_waiting (SrvCall *call, gint64 project, json_t *body);
 /* NULL: may be changed; else 409 plan_over. */
 SrvReply *
 srv_plan_check_open (const SrvPlan *plan);

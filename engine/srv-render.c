@@ -121,28 +121,35 @@ setting_value (const SrvSettings *settings, SrvReason reason)
   return json_incref (json_object_get (all, srv_reason_settings[reason]));
 }
 
+/* The settings may have changed since the plan was judged. */
 static char *
-reason_text (SrvPlanSet *set, SrvReason reason, gboolean partial)
+reason_text (const SrvPlanSet *set, SrvReason reason, char **touched)
 {
-  g_autofree char **touched = NULL;
+  guint count = srv_rules_task_count (set->values, set->tasks->len);
   g_autofree char *globs = NULL;
 
   switch (reason)
     {
     case SRV_REASON_APPROVAL_REQUIRED:
-      return g_strdup (partial ? "Every change of a plan needs the user's approval in this project."
-                               : "Every plan needs the user's approval in this project.");
+      if (set->settings.approval != SRV_APPROVAL_ALWAYS)
+        return g_strdup ("Every plan needed the user's approval in this project when it was made.");
+      return g_strdup (srv_plan_set_is_partial (set)
+                           ? "Every change of a plan needs the user's approval in this project."
+                           : "Every plan needs the user's approval in this project.");
     case SRV_REASON_TOO_MANY_TASKS:
-      return g_strdup_printf (
-          "The plan has %u tasks; without approval at most %" G_GINT64_FORMAT " may start.",
-          srv_rules_task_count (set->values, set->tasks->len), set->settings.max_tasks);
+      if (count <= set->settings.max_tasks)
+        return g_strdup ("The plan had more tasks than might start without approval when it was "
+                         "made.");
+      return g_strdup_printf ("The plan has %u tasks; without approval at most %" G_GINT64_FORMAT
+                              " may start.",
+                              count, set->settings.max_tasks);
     case SRV_REASON_PROTECTED_PATH:
-      touched = srv_rules_touched (&set->settings, set->values, set->tasks->len, partial);
-      globs = g_strjoinv (", ", touched);
+      globs = touched ? g_strjoinv (", ", touched) : g_strdup ("-");
       return g_strdup_printf ("The plan may touch protected paths: %s.", globs);
     case SRV_REASON_OUTSIDE_HOURS:
       return g_strdup_printf ("It is outside the hours in which plans start by themselves: %s.",
-                              set->settings.hours);
+                              set->plan->waits_hours ? set->plan->waits_hours
+                                                     : set->settings.hours);
     case SRV_N_REASONS:
       break;
     }
@@ -150,10 +157,10 @@ reason_text (SrvPlanSet *set, SrvReason reason, gboolean partial)
 }
 
 json_t *
-srv_render_waits (SrvCall *call, SrvPlanSet *set)
+srv_render_waits (SrvPlanSet *set)
 {
-  guint reasons = srv_plan_set_reasons (set, call->now);
-  gboolean partial = srv_plan_set_is_partial (set);
+  guint reasons = srv_plan_set_reasons (set);
+  g_auto (GStrv) touched = srv_plan_set_touched (set);
   json_t *waits = json_array ();
 
   for (SrvReason reason = 0; reason < SRV_N_REASONS; reason++)
@@ -162,8 +169,9 @@ srv_render_waits (SrvCall *call, SrvPlanSet *set)
         continue;
       g_auto (SrvSettings) after = { 0 };
       srv_settings_of (set->project, &after);
-      srv_rules_stop_asking (&after, reason, set->values, set->tasks->len, partial);
-      g_autofree char *text = reason_text (set, reason, partial);
+      srv_rules_stop_asking (&after, reason, srv_rules_task_count (set->values, set->tasks->len),
+                             (const char *const *) touched);
+      g_autofree char *text = reason_text (set, reason, touched);
       json_array_append_new (waits, json_pack ("{s:s, s:s, s:o, s:o, s:s}", "reason",
                                                srv_reason_words[reason], "setting",
                                                srv_reason_settings[reason], "from",
@@ -284,7 +292,7 @@ srv_render_plan (SrvCall *call, SrvPlanSet *set, SrvRenderFlags flags)
       "{s:I, s:I, s:s, s:o, s:s, s:I, s:o, s:o, s:o, s:o}", "id", I (plan->id), "project",
       I (plan->project), "title", plan->title, "summary", srv_render_text (plan->summary), "state",
       srv_plan_state_words[plan->state], "version", I (plan->version), "hold", RENDER_HOLD (plan),
-      "holds", render_holds (set), "awaiting", awaiting, "waits", srv_render_waits (call, set));
+      "holds", render_holds (set), "awaiting", awaiting, "waits", srv_render_waits (set));
   json_object_set_new (body, "counts", render_counts (set, &failed));
   json_object_set_new (body, "blocked", json_boolean (failed > 0));
   if (flags & SRV_WITH_TASKS)

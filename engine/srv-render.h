@@ -24,7 +24,7 @@ json_t *
 srv_render_project (SrvCall *call, const SrvProject *project);
 /* Why it waits: [{reason, setting, from, to, text}]. */
 json_t *
-srv_render_waits (SrvCall *call, SrvPlanSet *set);
+srv_render_waits (SrvPlanSet *set);
 typedef enum
 {
   SRV_WITH_TASKS = 1 << 0,

@@ -3,8 +3,8 @@
  * srv-rules-glob: do two globs have a path in common?
  *
  * Both are walked at once over the product of their positions, a row of it at a time: a set of positions in the one
- * glob, as bits, for each position in the other. Judging a plan compares all its paths with all that is protected, so
- * a comparison must stay cheap for the worst of globs too.
+ * glob, as bits, for each position in the other. Judging a plan compares all its paths with all that is protected: what
+ * begins otherwise is told apart at once, and what a judgement may cost in all is bounded.
  */
 #include "config.h"
 
@@ -187,23 +187,23 @@ next_row (Set *row, const Columns *columns, Token token)
   return any != 0;
 }
 
+/* *steps counts rows. */
 static gboolean
-meet (const Glob *a, const Glob *b)
+meet (const Glob *a, const Glob *b, const Columns *columns, guint *steps)
 {
-  Columns columns;
   Set row = { { 1 } };
 
-  columns_fill (&columns, b);
   for (guint i = 0; i < a->n; i++)
     {
+      ++*steps;
       if (i == a->path_end || i + 1 == a->n)
         {
           Set ends = row;
-          flood (&ends, &columns.empty);
+          flood (&ends, &columns->empty);
           if (has (&ends, b->path_end) || has (&ends, b->n - 1))
             return TRUE;
         }
-      if (!next_row (&row, &columns, a->tokens[i]))
+      if (!next_row (&row, columns, a->tokens[i]))
         return FALSE;
     }
   return FALSE;
@@ -213,10 +213,103 @@ gboolean
 srv_globs_overlap (const char *a, const char *b)
 {
   Glob a_glob, b_glob;
+  Columns columns;
+  guint steps = 0;
 
   tokenize (a, &a_glob);
   tokenize (b, &b_glob);
-  return meet (&a_glob, &b_glob);
+  columns_fill (&columns, &b_glob);
+  return meet (&a_glob, &b_glob, &columns, &steps);
+}
+
+/* ------------------------------------------------------------------------ sets */
+typedef struct
+{
+  Glob glob;
+  Columns columns;
+  gboolean is_touched;
+} Member;
+
+struct _SrvGlobSet
+{
+  Member *members;
+  guint n, n_touched, steps;
+};
+
+SrvGlobSet *
+srv_glob_set_new (const char *const *globs)
+{
+  SrvGlobSet *self = g_new0 (SrvGlobSet, 1);
+
+  while (globs && globs[self->n])
+    self->n++;
+  self->members = g_new (Member, self->n);
+  for (guint i = 0; i < self->n; i++)
+    {
+      Member *member = &self->members[i];
+      tokenize (globs[i], &member->glob);
+      columns_fill (&member->columns, &member->glob);
+      member->is_touched = FALSE;
+    }
+  return self;
+}
+
+void
+srv_glob_set_free (SrvGlobSet *self)
+{
+  g_free (self->members);
+  g_free (self);
+}
+
+/* Two different bytes before either has a pattern: no path begins with both. */
+static gboolean
+begin_apart (const Glob *a, const Glob *b)
+{
+  for (guint i = 0; a->tokens[i].kind == LITERAL && b->tokens[i].kind == LITERAL; i++)
+    if (a->tokens[i].literal != b->tokens[i].literal)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+compare (SrvGlobSet *self, const Glob *glob, const Member *member)
+{
+  self->steps++;
+  if (begin_apart (glob, &member->glob))
+    return FALSE;
+  return meet (glob, &member->glob, &member->columns, &self->steps);
+}
+
+void
+srv_glob_set_touch (SrvGlobSet *self, const char *text)
+{
+  Glob glob;
+
+  if (self->n_touched == self->n)
+    return;
+  if (text)
+    tokenize (text, &glob);
+  for (guint i = 0; i < self->n; i++)
+    {
+      Member *member = &self->members[i];
+      if (member->is_touched)
+        continue;
+      member->is_touched
+          = !text || self->steps >= SRV_MAX_GLOB_STEPS || compare (self, &glob, member);
+      self->n_touched += member->is_touched;
+    }
+}
+
+gboolean
+srv_glob_set_is_touched (const SrvGlobSet *self, guint i)
+{
+  return self->members[i].is_touched;
+}
+
+guint
+srv_glob_set_steps (const SrvGlobSet *self)
+{
+  return self->steps;
 }
 
 gboolean

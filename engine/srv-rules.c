@@ -25,17 +25,6 @@ srv_settings_clear (SrvSettings *self)
 }
 
 /* -------------------------------------------------------------------- reasons */
-static gboolean
-touches (const SrvTaskValue *task, const char *glob)
-{
-  if (!task->paths || !task->paths[0])
-    return TRUE;
-  for (guint i = 0; task->paths[i]; i++)
-    if (srv_globs_overlap (task->paths[i], glob))
-      return TRUE;
-  return FALSE;
-}
-
 /* Tasks whose paths still matter: not over, and awaiting if only those are asked about. */
 static gboolean
 is_judged (const SrvTaskValue *task, gboolean only_awaiting)
@@ -45,15 +34,6 @@ is_judged (const SrvTaskValue *task, gboolean only_awaiting)
   return task->awaiting || !only_awaiting;
 }
 
-static gboolean
-is_touched (const char *glob, const SrvTaskValue *tasks, guint n_tasks, gboolean only_awaiting)
-{
-  for (guint i = 0; i < n_tasks; i++)
-    if (is_judged (&tasks[i], only_awaiting) && touches (&tasks[i], glob))
-      return TRUE;
-  return FALSE;
-}
-
 char **
 srv_rules_touched (const SrvSettings *settings,
                    const SrvTaskValue *tasks,
@@ -61,10 +41,22 @@ srv_rules_touched (const SrvSettings *settings,
                    gboolean only_awaiting)
 {
   GPtrArray *touched = g_ptr_array_new ();
+  char **globs = settings->protected_paths;
+  g_autoptr (SrvGlobSet) set = srv_glob_set_new ((const char *const *) globs);
 
-  for (guint i = 0; settings->protected_paths && settings->protected_paths[i]; i++)
-    if (is_touched (settings->protected_paths[i], tasks, n_tasks, only_awaiting))
-      g_ptr_array_add (touched, settings->protected_paths[i]);
+  for (guint i = 0; globs && i < n_tasks; i++)
+    {
+      char **paths = tasks[i].paths;
+      if (!is_judged (&tasks[i], only_awaiting))
+        continue;
+      if (!paths || !paths[0])
+        srv_glob_set_touch (set, NULL);
+      for (guint p = 0; paths && paths[p]; p++)
+        srv_glob_set_touch (set, paths[p]);
+    }
+  for (guint i = 0; globs && globs[i]; i++)
+    if (srv_glob_set_is_touched (set, i))
+      g_ptr_array_add (touched, globs[i]);
   g_ptr_array_add (touched, NULL);
   return (char **) g_ptr_array_free (touched, FALSE);
 }
@@ -84,10 +76,11 @@ srv_rules_reasons (const SrvSettings *settings,
                    const SrvTaskValue *tasks,
                    guint n_tasks,
                    gboolean only_awaiting,
-                   gint64 now_us)
+                   gint64 now_us,
+                   char ***out_touched)
 {
   guint reasons = 0;
-  g_autofree char **touched = srv_rules_touched (settings, tasks, n_tasks, only_awaiting);
+  char **touched = srv_rules_touched (settings, tasks, n_tasks, only_awaiting);
 
   if (settings->approval == SRV_APPROVAL_ALWAYS)
     reasons |= 1u << SRV_REASON_APPROVAL_REQUIRED;
@@ -97,20 +90,17 @@ srv_rules_reasons (const SrvSettings *settings,
     reasons |= 1u << SRV_REASON_PROTECTED_PATH;
   if (!srv_hours_open (settings->hours, now_us))
     reasons |= 1u << SRV_REASON_OUTSIDE_HOURS;
+  *out_touched = touched;
   return reasons;
 }
 
 static void
-drop_touched (SrvSettings *settings,
-              const SrvTaskValue *tasks,
-              guint n_tasks,
-              gboolean only_awaiting)
+drop_touched (SrvSettings *settings, const char *const *touched)
 {
-  g_autofree char **touched = srv_rules_touched (settings, tasks, n_tasks, only_awaiting);
   GPtrArray *kept = g_ptr_array_new ();
 
   for (guint i = 0; settings->protected_paths && settings->protected_paths[i]; i++)
-    if (!g_strv_contains ((const char *const *) touched, settings->protected_paths[i]))
+    if (!touched || !g_strv_contains (touched, settings->protected_paths[i]))
       g_ptr_array_add (kept, g_strdup (settings->protected_paths[i]));
   g_ptr_array_add (kept, NULL);
   g_strfreev (settings->protected_paths);
@@ -120,9 +110,8 @@ drop_touched (SrvSettings *settings,
 void
 srv_rules_stop_asking (SrvSettings *settings,
                        SrvReason reason,
-                       const SrvTaskValue *tasks,
-                       guint n_tasks,
-                       gboolean only_awaiting)
+                       guint count,
+                       const char *const *touched)
 {
   switch (reason)
     {
@@ -130,10 +119,10 @@ srv_rules_stop_asking (SrvSettings *settings,
       settings->approval = SRV_APPROVAL_NEVER;
       break;
     case SRV_REASON_TOO_MANY_TASKS:
-      settings->max_tasks = MAX (settings->max_tasks, srv_rules_task_count (tasks, n_tasks));
+      settings->max_tasks = MAX (settings->max_tasks, count);
       break;
     case SRV_REASON_PROTECTED_PATH:
-      drop_touched (settings, tasks, n_tasks, only_awaiting);
+      drop_touched (settings, touched);
       break;
     case SRV_REASON_OUTSIDE_HOURS:
       g_free (settings->hours);

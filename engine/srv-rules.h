@@ -11,6 +11,7 @@ G_BEGIN_DECLS
 #define SRV_MAX_TASKS 500        /* tasks of one plan, cancelled ones included */
 #define SRV_MAX_GLOB 200         /* bytes of one glob */
 #define SRV_MAX_GLOBS 100        /* of a task, or protected */
+#define SRV_MAX_PATHS 2000       /* globs of all tasks of a plan */
 #define SRV_MAX_WINDOWS 20       /* of one hours setting */
 #define SRV_MAX_LOST 3           /* lost attempts that fail a task */
 #define SRV_HEARTBEAT_SECONDS 30 /* a worker's interval */
@@ -62,24 +63,26 @@ typedef struct
 } SrvTaskValue;
 
 /* The reasons (bits 1 << SrvReason) why the plan's tasks wait: all of them, or with @only_awaiting those that await.
- * The number of tasks is always the plan's; cancelled ones don't count. */
+ * The number of tasks is always the plan's; cancelled ones don't count. *out_touched: as srv_rules_touched() gives it. */
 guint
 srv_rules_reasons (const SrvSettings *settings,
                    const SrvTaskValue *tasks,
                    guint n_tasks,
                    gboolean only_awaiting,
-                   gint64 now_us);
+                   gint64 now_us,
+                   char ***out_touched);
 /* Tasks that are not cancelled. */
 guint
 srv_rules_task_count (const SrvTaskValue *tasks, guint n_tasks);
-/* What and_stop_asking makes of the reason's one setting. */
+/* What and_stop_asking makes of the reason's one setting, for a plan of @count tasks that may touch the globs of
+ * @touched (nullable). What the setting allows already stays as it is. */
 void
 srv_rules_stop_asking (SrvSettings *settings,
                        SrvReason reason,
-                       const SrvTaskValue *tasks,
-                       guint n_tasks,
-                       gboolean only_awaiting);
-/* The protected globs that the tasks may touch. (transfer container): a NULL-terminated list of borrowed globs */
+                       guint count,
+                       const char *const *touched);
+/* The protected globs that the tasks may touch, by a comparison of at most SRV_MAX_GLOB_STEPS. (transfer container): a
+ * NULL-terminated list of borrowed globs */
 char **
 srv_rules_touched (const SrvSettings *settings,
                    const SrvTaskValue *tasks,
@@ -157,5 +160,23 @@ srv_glob_is_valid (const char *glob);
 /* Could one path match both? */
 gboolean
 srv_globs_overlap (const char *a, const char *b);
+/* Steps that the comparisons of one judgement may take, some tens of milliseconds of the writer. A pair that only
+ * begins alike costs one, any other one a token of the glob. What is left when they are used up counts as touched: then
+ * the user is asked once too often, never too seldom. */
+#define SRV_MAX_GLOB_STEPS 1000000
+/* Which of these globs (at most SRV_MAX_GLOBS) do others overlap? */
+typedef struct _SrvGlobSet SrvGlobSet;
+SrvGlobSet *
+srv_glob_set_new (const char *const *globs); /* nullable; borrowed as long as the set lives */
+void
+srv_glob_set_free (SrvGlobSet *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvGlobSet, srv_glob_set_free)
+/* Compares one glob with those that are not touched yet; NULL touches all. */
+void
+srv_glob_set_touch (SrvGlobSet *self, const char *glob);
+gboolean
+srv_glob_set_is_touched (const SrvGlobSet *self, guint i);
+guint
+srv_glob_set_steps (const SrvGlobSet *self); /* taken so far */
 
 G_END_DECLS

@@ -93,38 +93,49 @@ srv_store_backup (SrvStore *self, const char *to, GError **error)
 /* Each finds rows that must not be; the first column goes into the line. */
 static const struct
 {
+  gint64 since; /* schema */
   const char *text;
   const char *sql;
 } invariants[] = {
-  { "project %s counts its live plans wrongly",
+  { 1, "project %s counts its live plans wrongly",
     "SELECT id FROM project WHERE n_live <> (SELECT count(*) FROM plan WHERE plan.project = "
     "project.id AND state <= 1)" },
-  { "project %s counts its finished plans wrongly",
+  { 1, "project %s counts its finished plans wrongly",
     "SELECT id FROM project WHERE n_finished <> (SELECT count(*) FROM plan WHERE plan.project = "
     "project.id AND state > 1)" },
-  { "project %s counts the plans that need the user wrongly",
+  { 1, "project %s counts the plans that need the user wrongly",
     "SELECT id FROM project WHERE n_needs <> (SELECT count(*) FROM plan WHERE plan.project = "
     "project.id AND needs <> 0)" },
-  { "project %s counts its open questions wrongly",
+  { 1, "project %s counts its open questions wrongly",
     "SELECT id FROM project WHERE n_questions <> (SELECT count(*) FROM question WHERE "
     "question.project = project.id"
     " AND state = 0)" },
-  { "project %s counts its waiting messages wrongly",
+  { 1, "project %s counts its waiting messages wrongly",
     "SELECT id FROM project WHERE n_waiting <> (SELECT count(*) FROM message WHERE message.project "
     "= project.id"
     " AND state = 0)" },
-  { "plan %s belongs to no project",
+  { 1, "plan %s belongs to no project",
     "SELECT id FROM plan WHERE project NOT IN (SELECT id FROM project)" },
-  { "task %s belongs to no plan", "SELECT id FROM task WHERE plan NOT IN (SELECT id FROM plan)" },
-  { "task %s has no brief", "SELECT id FROM task WHERE id NOT IN (SELECT id FROM brief)" },
-  { "task %s runs without a running job",
+  { 1, "task %s belongs to no plan",
+    "SELECT id FROM task WHERE plan NOT IN (SELECT id FROM plan)" },
+  { 1, "task %s has no brief", "SELECT id FROM task WHERE id NOT IN (SELECT id FROM brief)" },
+  { 1, "task %s runs without a running job",
     "SELECT id FROM task WHERE state = 2 AND job NOT IN (SELECT id FROM job WHERE state = 0)" },
-  { "job %s runs, but its task does not know it",
+  { 1, "job %s runs, but its task does not know it",
     "SELECT id FROM job WHERE state = 0 AND id NOT IN (SELECT job FROM task WHERE state = 2)" },
-  { "task %s is ready in a plan that is not active",
+  { 1, "task %s is ready in a plan that is not active",
     "SELECT id FROM task WHERE state = 1 AND plan NOT IN (SELECT id FROM plan WHERE state = 1)" },
-  { "lease %s ended, but its token lives",
+  { 1, "lease %s ended, but its token lives",
     "SELECT id FROM lease WHERE ended <> 0 AND token IN (SELECT id FROM token WHERE revoked = 0)" },
+  { 2, "project %s counts its plans with tasks in review wrongly",
+    "SELECT id FROM project WHERE n_reviews <> (SELECT count(*) FROM plan WHERE plan.project = "
+    "project.id AND reviews <> 0)" },
+  { 2, "plan %s counts its tasks in review wrongly",
+    "SELECT id FROM plan WHERE reviews <> (SELECT count(*) FROM task WHERE task.plan = plan.id AND "
+    "task.state = 3)" },
+  { 2, "plan %s waits without a reason, or has one and does not wait",
+    "SELECT id FROM plan WHERE (waits <> 0) <> (state = 0 OR (state IN (1, 3) AND EXISTS (SELECT 1 "
+    "FROM task WHERE task.plan = plan.id AND awaiting <> 0)))" },
 };
 
 /* One line a row; FALSE: it can't be asked. */
@@ -162,9 +173,12 @@ srv_store_check (const char *file, GString *findings, GError **error)
   ok = ok && srv_sqlite_check_identity (db, error);
   /* One snapshot for all that is asked. */
   ok = ok && srv_sqlite_exec (db, "BEGIN", error);
+  gint64 schema = ok ? srv_sqlite_integer (db, "PRAGMA user_version") : 0;
   gboolean readable = ok && append_rows (db, "PRAGMA integrity_check (100)", "", "", findings);
   for (guint i = 0; readable && i < G_N_ELEMENTS (invariants); i++)
     {
+      if (invariants[i].since > schema)
+        continue;
       g_auto (GStrv) parts = g_strsplit (invariants[i].text, "%s", 2);
       readable = append_rows (db, invariants[i].sql, parts[0], parts[1], findings);
     }

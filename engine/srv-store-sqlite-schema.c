@@ -104,6 +104,30 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "INTEGER NOT NULL);"
   "CREATE UNIQUE INDEX replay_key ON replay (token, key);"
   "CREATE INDEX replay_at ON replay (at);",
+  /* 1 to 2: why a plan waits is kept as it was judged, and who decided about it; tasks in review; why tasks failed.
+   * What waits in an older file waits for approval, unless only for its hours. */
+  "ALTER TABLE project ADD COLUMN n_reviews INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE plan ADD COLUMN reviews INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE plan ADD COLUMN waits INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE plan ADD COLUMN waits_hours TEXT;"
+  "ALTER TABLE plan ADD COLUMN waits_globs TEXT;"
+  "ALTER TABLE plan ADD COLUMN decision INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE plan ADD COLUMN decided_version INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE plan ADD COLUMN decided_role INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE plan ADD COLUMN decided_name TEXT;"
+  "ALTER TABLE plan ADD COLUMN decided_at INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE task ADD COLUMN reason TEXT;"
+  "UPDATE plan SET waits = CASE WHEN by_clock <> 0 THEN 8 ELSE 1 END,"
+  "  waits_hours = (SELECT hours FROM project WHERE project.id = plan.project)"
+  "  WHERE state = 0 OR id IN (SELECT plan FROM task WHERE awaiting <> 0);"
+  "UPDATE plan SET reviews = (SELECT count(*) FROM task WHERE task.plan = plan.id AND "
+  "task.state = 3);"
+  "UPDATE project SET n_reviews = (SELECT count(*) FROM plan WHERE plan.project = project.id AND "
+  "reviews <> 0);"
+  "CREATE INDEX project_name ON project (name) WHERE removed = 0;"
+  "CREATE INDEX plan_review ON plan (id) WHERE reviews <> 0;"
+  "CREATE INDEX plan_project_review ON plan (project) WHERE reviews <> 0;"
+  "CREATE INDEX token_admin ON token (id) WHERE role = 1 AND revoked = 0 AND lease = 0;",
 };
 
 #define NEWEST " ORDER BY id DESC LIMIT ?3"
@@ -115,6 +139,7 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
 #define FIND(name, kind, index, where) [SRV_FIND_##name] = { SRV_RECORD_##kind, index, where },
   FIND (PROJECTS, PROJECT, NULL, "removed = 0 AND id > ?1" OLDEST)
   FIND (PROJECT_BY_URL, PROJECT, "project_url", "removed = 0 AND repo_url = ?4 LIMIT ?3")
+  FIND (PROJECTS_BY_NAME, PROJECT, "project_name", "removed = 0 AND name = ?4" OLDEST)
   FIND (PROJECTS_DUE, PROJECT, "project_due", "removed = 0 AND (wake <> 0 OR n_waiting > 0) AND held = 0 AND command IS NOT NULL" OLDEST)
   FIND (PLANS, PLAN, NULL, "id < ?2" NEWEST)
   FIND (PROJECT_PLANS, PLAN, "plan_project", "project = ?1 AND id < ?2" NEWEST)
@@ -126,6 +151,12 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (PROJECT_PLANS_FINISHED, PLAN, "plan_project_finished", "project = ?1 AND state > 1 ORDER BY finished DESC LIMIT ?3")
   FIND (PLANS_NEEDING, PLAN, "plan_needing", "needs <> 0" NEWEST)
   FIND (PROJECT_PLANS_NEEDING, PLAN, "plan_project_needing", "project = ?1 AND needs <> 0" NEWEST)
+#define NO_FOREMAN \
+  " AND (SELECT command FROM project WHERE project.id = plan.project) IS NULL" \
+  " AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.project = plan.project AND ended = 0)"
+  FIND (PLANS_IN_REVIEW, PLAN, "plan_review", "reviews <> 0" NO_FOREMAN NEWEST)
+  FIND (PROJECT_PLANS_IN_REVIEW, PLAN, "plan_project_review", "reviews <> 0 AND project = ?1" NO_FOREMAN NEWEST)
+#undef NO_FOREMAN
   FIND (PLANS_BY_CLOCK, PLAN, "plan_by_clock", "by_clock <> 0 AND id > ?1" OLDEST)
   FIND (TASKS_OF_PLAN, TASK, "task_plan", "plan = ?1" OLDEST)
   FIND (TASKS_READY, TASK, "task_ready",
@@ -153,6 +184,7 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (LEASES_LIVE, LEASE, "lease_expires", "ended = 0 ORDER BY expires LIMIT ?3")
   FIND (TOKEN_BY_HASH, TOKEN, "token_hash", "hash = ?4 LIMIT ?3")
   FIND (TOKENS, TOKEN, "token_made", "lease = 0 AND id < ?2" NEWEST)
+  FIND (ADMINS_LIVE, TOKEN, "token_admin", "role = 1 AND revoked = 0 AND lease = 0" OLDEST)
   FIND (EVENTS_BEFORE, EVENT, NULL, "id < ?2" NEWEST)
   FIND (PROJECT_EVENTS_BEFORE, EVENT, "event_project", "project = ?1 AND id < ?2" NEWEST)
   FIND (EVENTS_OF_TASK, EVENT, "event_task", "task = ?1 AND task <> 0 AND id < ?2" NEWEST)

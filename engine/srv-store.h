@@ -12,7 +12,7 @@
 
 G_BEGIN_DECLS
 
-#define SRV_STORE_SCHEMA 1 /* user_version of the file that this program writes */
+#define SRV_STORE_SCHEMA 2 /* user_version of the file that this program writes */
 
 typedef struct _SrvStore SrvStore;
 
@@ -21,6 +21,7 @@ typedef enum
 {
   SRV_FIND_PROJECTS,               /* oldest first, not removed, id > a */
   SRV_FIND_PROJECT_BY_URL,         /* text; not removed */
+  SRV_FIND_PROJECTS_BY_NAME,       /* text; not removed; oldest first */
   SRV_FIND_PROJECTS_DUE,           /* wake or messages waiting, a command, no hold; oldest first */
   SRV_FIND_PLANS,                  /* id < b */
   SRV_FIND_PROJECT_PLANS,          /* of project a, id < b; so each pair below */
@@ -32,6 +33,8 @@ typedef enum
   SRV_FIND_PROJECT_PLANS_FINISHED,
   SRV_FIND_PLANS_NEEDING,
   SRV_FIND_PROJECT_PLANS_NEEDING,
+  SRV_FIND_PLANS_IN_REVIEW, /* of projects that no foreman works for */
+  SRV_FIND_PROJECT_PLANS_IN_REVIEW,
   SRV_FIND_PLANS_BY_CLOCK,   /* wait for nothing but the hours; oldest first, id > a */
   SRV_FIND_TASKS_OF_PLAN,    /* plan a; oldest first */
   SRV_FIND_TASKS_READY,      /* project a (0: any); under no hold; b: of a project with a checkout; oldest first */
@@ -55,6 +58,7 @@ typedef enum
   SRV_FIND_LEASES_LIVE,   /* soonest to expire first */
   SRV_FIND_TOKEN_BY_HASH, /* text */
   SRV_FIND_TOKENS,        /* id < b, not of leases */
+  SRV_FIND_ADMINS_LIVE,   /* tokens; oldest first */
   SRV_FIND_EVENTS_BEFORE, /* seq < b */
   SRV_FIND_PROJECT_EVENTS_BEFORE,
   SRV_FIND_EVENTS_OF_TASK, /* task a, seq < b */

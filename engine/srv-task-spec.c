@@ -210,6 +210,21 @@ srv_task_spec_link (
     srv_plan_set_change (set, task, call->now);
 }
 
+static guint
+count_paths (const SrvPlanSet *set)
+{
+  guint count = 0;
+
+  for (guint i = 0; i < set->tasks->len; i++)
+    {
+      const SrvTask *task = g_ptr_array_index (set->tasks, i);
+      g_auto (GStrv) paths
+          = task->state == SRV_TASK_CANCELLED ? NULL : srv_globs_parse (task->paths);
+      count += paths ? g_strv_length (paths) : 0;
+    }
+  return count;
+}
+
 void
 srv_task_spec_check_plan (SrvCall *call, SrvPlanSet *set, const char *where)
 {
@@ -218,6 +233,8 @@ srv_task_spec_check_plan (SrvCall *call, SrvPlanSet *set, const char *where)
 
   if (set->tasks->len > SRV_MAX_TASKS)
     srv_call_problem (call, where, "would give the plan more than %d tasks", SRV_MAX_TASKS);
+  if (count_paths (set) > SRV_MAX_PATHS)
+    srv_call_problem (call, where, "would give the plan more than %d paths", SRV_MAX_PATHS);
   for (guint i = 0; i < set->tasks->len; i++)
     {
       const SrvTask *task = g_ptr_array_index (set->tasks, i);

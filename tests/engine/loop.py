@@ -337,7 +337,7 @@ def test_spies():
     plan = shop.plans(planner)[0]
     TAP.equal(plan["state"], "awaiting_approval", "the plan still awaits the user")
 
-    shop.engine.ask("PATCH", f"/v1/projects/{planner['id']}", {"settings": {"approval": "never"}}, shop.admin)
+    TAP.equal(shop.approve(plan).status, 200, "until the user approves it")
     worker = shop.work("python3", "spy.py", state, shop.engine.socket, "report.json")
     shop.wait("plan.done", planner)
     report = json.loads((shop.engine.folder / "planner" / "report.json").read_text())

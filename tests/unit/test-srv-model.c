@@ -105,6 +105,13 @@ is_waiting (const Plan *plan)
   return FALSE;
 }
 
+/* A new or changed task of a plan at work waits only if the project asks now; the plan itself goes on waiting. */
+static gboolean
+awaits (const Plan *plan, gboolean asks)
+{
+  return asks && plan->state != SRV_PLAN_AWAITING_APPROVAL;
+}
+
 static void
 approve (Plan *plan)
 {
@@ -235,14 +242,14 @@ op_decide (Model *model, gboolean approves)
   const char *id = srv_fixture_id (plan->id);
   guint status = approves ? CALL (&f->client, PLAN_APPROVE, id, body)
                           : CALL (&f->client, PLAN_REJECT, id, body);
-  if (MAX (shown, 1) != plan->version)
-    {
-      srv_fixture_assert_problem (f, 409, "plan_changed", "has changed");
-      return;
-    }
   if (!is_waiting (plan))
     {
       srv_fixture_assert_problem (f, 409, "plan_not_waiting", "nothing of it waits");
+      return;
+    }
+  if (MAX (shown, 1) != plan->version)
+    {
+      srv_fixture_assert_problem (f, 409, "plan_changed", "has changed");
       return;
     }
   g_assert_cmpuint (status, ==, 200);
@@ -285,10 +292,8 @@ op_add (Model *model)
   g_assert_cmpuint (status, ==, 201);
   plan->tasks[plan->n_tasks++] = (Task){ .id = srv_fixture_int (f, "task.id"),
                                          .needs = needs,
-                                         .awaiting = plan->state != SRV_PLAN_AWAITING_APPROVAL };
+                                         .awaiting = awaits (plan, model->asks) };
   plan->version++;
-  if (!model->asks)
-    approve (plan);
   derive (plan);
 }
 
@@ -319,8 +324,6 @@ op_cancel (Model *model)
         && (j == i || plan->tasks[j].state != SRV_TASK_DONE))
       cancel (plan, j);
   plan->version++;
-  if (!model->asks)
-    approve (plan);
   derive (plan);
 }
 
@@ -341,12 +344,10 @@ op_retry (Model *model)
     }
   g_assert_cmpuint (status, ==, 200);
   if (task->state == SRV_TASK_CANCELLED)
-    task->awaiting = plan->state != SRV_PLAN_AWAITING_APPROVAL;
+    task->awaiting = awaits (plan, model->asks);
   task->state = SRV_TASK_PLANNED;
   task->lost = 0;
   plan->version++;
-  if (!model->asks)
-    approve (plan);
   derive (plan);
 }
 
@@ -408,8 +409,6 @@ op_job (Model *model)
                         ==, is_open (plan) ? 200 : 409);
       task->state = done ? SRV_TASK_DONE : SRV_TASK_PLANNED;
       plan->version++;
-      if (!model->asks)
-        approve (plan);
       derive (plan);
     }
   if (task->state != SRV_TASK_RUNNING)
@@ -479,13 +478,7 @@ op_ask (Model *model)
                           model->asks ? "{\"settings\": {\"approval\": \"always\"}}"
                                       : "{\"settings\": {\"approval\": \"never\"}}"),
                     ==, 200);
-  for (guint p = 0; !model->asks && p < model->n_plans; p++)
-    if (is_waiting (&model->plans[p]))
-      {
-        model->plans[p].version++;
-        approve (&model->plans[p]);
-        derive (&model->plans[p]);
-      }
+  /* What waits goes on waiting: a setting is for what comes. */
 }
 
 static void

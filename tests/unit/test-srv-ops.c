@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "srv-fixture.h"
+#include "srv-rules.h"
 
 #include <string.h>
 
@@ -128,8 +129,18 @@ test_plan_life (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("plan.state"), ==, "active");
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "started")), ==, 1);
   g_assert_cmpstr (TEXT ("started.0.title"), ==, "Model");
-  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1}"), ==, 409);
-  PROBLEM (409, "plan_changed", "is at version 2");
+  f->now += 3 * G_TIME_SPAN_MINUTE;
+  for (guint shown = 1; shown < 3; shown++)
+    {
+      g_autofree char *again = g_strdup_printf ("{\"version\": %u}", shown);
+      g_assert_cmpuint (CALL (&f->admin, PLAN_APPROVE, plan, again), ==, 409);
+      PROBLEM (
+          409, "plan_not_waiting",
+          "was approved already: at version 1, by the user (ada), 3 minutes ago. It is active");
+      g_assert_cmpstr (TEXT ("decision"), ==, "approved");
+      g_assert_cmpint (INT ("decided_version"), ==, 1);
+      g_assert_cmpstr (TEXT ("decided_by.role"), ==, "user");
+    }
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
   g_assert_cmpstr (TEXT ("plans.0.tasks.0.state"), ==, "ready");
   g_assert_cmpstr (TEXT ("plans.0.tasks.1.state"), ==, "planned");
@@ -513,6 +524,172 @@ test_hours (Shop *shop, gconstpointer data)
   PROBLEM (422, "invalid", "has no times like 08:00-18:00");
 }
 
+/* ------------------------------------------------------- what waits goes on waiting */
+#define SET(settings) \
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", "{\"settings\": " settings "}"), ==, 200)
+
+static const char *
+make_plan (SrvFixture *f, const SrvActor *foreman, const char *title, const char *paths)
+{
+  g_autofree char *body
+      = g_strdup_printf ("{\"title\": \"%s\", \"tasks\": [{\"title\": \"A\", \"brief\": \"x\", "
+                         "\"paths\": %s}]}",
+                         title, paths);
+
+  g_assert_cmpuint (CALL (foreman, PLAN_CREATE, NULL, body), ==, 201);
+  return ID ("id");
+}
+
+static const char *
+state_of (SrvFixture *f, const char *plan)
+{
+  g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
+  return TEXT ("state");
+}
+
+/* No change of a setting starts a plan that waits, whatever its reason; the answers name those that do. */
+static void
+test_still_waiting (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  const char *plans[3];
+
+  (void) data;
+  SET ("{\"protected_paths\": [\"deploy/**\"], \"max_tasks\": 1}");
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autofree char *title = g_strdup_printf ("Plan %u", i);
+      plans[i] = make_plan (f, &shop->foreman, title, i == 1 ? "[\"deploy/x\"]" : "[\"src/x\"]");
+    }
+  SET ("{\"approval\": \"never\", \"protected_paths\": [], \"max_tasks\": 500}");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "still_waiting")), ==, 3);
+  g_assert_cmpstr (ID ("still_waiting.1.plan"), ==, plans[1]);
+  g_assert_cmpint (INT ("still_waiting.1.version"), ==, 1);
+  g_assert_cmpstr (TEXT ("still_waiting.1.title"), ==, "Plan 1");
+  g_assert_cmpint (INT ("still_waiting_more"), ==, 0);
+  srv_fixture_pass (f, 61);
+  g_assert_cmpstr (state_of (f, plans[1]), ==, "awaiting_approval");
+  /* Why, as it was judged then. */
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "waits")), ==, 2);
+  g_assert_nonnull (strstr (TEXT ("waits.0.text"), "needed the user's approval"));
+  g_assert_nonnull (strstr (TEXT ("waits.1.text"), "deploy/**"));
+  /* Amended, it is judged by the settings as they are, but does not start by that. */
+  g_assert_cmpuint (
+      CALL (&shop->foreman, PLAN_AMEND, plans[2], "{\"title\": \"Plan two\"}", "If-Match=1"), ==,
+      200);
+  g_assert_cmpstr (TEXT ("state"), ==, "awaiting_approval");
+  /* What is made from now on starts. */
+  g_assert_cmpstr (state_of (f, make_plan (f, &shop->foreman, "New", "[\"src/x\"]")), ==, "active");
+  SET ("{\"approval\": \"never\"}");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "changes")), ==, 0);
+  /* The setting has that value already: no change is listed, and it is approved. */
+  g_assert_cmpuint (
+      CALL (&f->client, PLAN_APPROVE, plans[0], "{\"version\": 1, \"and_stop_asking\": true}"), ==,
+      200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "settings_changed")), ==, 0);
+  g_assert_cmpstr (TEXT ("plan.state"), ==, "active");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "still_waiting")), ==, 2);
+  g_assert_cmpstr (TEXT ("still_waiting.1.title"), ==, "Plan two");
+  g_assert_cmpint (INT ("still_waiting.1.version"), ==, 2);
+}
+
+/* and_stop_asking is of the plans to come. */
+static void
+test_stop_asking (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  const char *first, *last = NULL;
+
+  (void) data;
+  first = make_plan (f, &shop->foreman, "First", "[]");
+  for (guint i = 0; i < 21; i++)
+    last = make_plan (f, &shop->foreman, "Other", "[]");
+  g_assert_cmpuint (
+      CALL (&f->client, PLAN_APPROVE, first, "{\"version\": 1, \"and_stop_asking\": true}"), ==,
+      200);
+  g_assert_cmpstr (TEXT ("settings_changed.0.to"), ==, "never");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "still_waiting")), ==, 20);
+  g_assert_cmpint (INT ("still_waiting_more"), ==, 1);
+  srv_fixture_pass (f, 61);
+  g_assert_cmpstr (state_of (f, last), ==, "awaiting_approval");
+}
+
+/* Tasks of a plan at work: those that waited wait on, those that come are judged by themselves. */
+static void
+test_tasks_still_waiting (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  const char *plan = make_plan (f, &shop->foreman, "P", "[]");
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1}"), ==, 200);
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_ADD, plan, "{\"title\": \"B\", \"brief\": \"b\"}"),
+                    ==, 201);
+  const char *waits = ID ("task.id");
+  SET ("{\"approval\": \"never\"}");
+  g_assert_cmpint (INT ("still_waiting.0.version"), ==, 3);
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_ADD, plan, "{\"title\": \"C\", \"brief\": \"c\"}"),
+                    ==, 201);
+  g_assert_cmpstr (TEXT ("task.state"), ==, "ready");
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_UPDATE, waits, "{\"brief\": \"more\"}"), ==, 200);
+  g_assert_true (json_is_true (srv_fixture_get (f, "task.awaiting")));
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "plan.awaiting")), ==, 1);
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 5}"), ==, 200);
+  g_assert_cmpstr (TEXT ("started.0.title"), ==, "B");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "still_waiting")), ==, 0);
+}
+
+/* A plan that waits for its hours keeps them: others start it neither sooner nor past what is asked by then. */
+static void
+test_hours_kept (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  SET ("{\"approval\": \"never\", \"hours\": \"08:10-08:20\"}");
+  const char *early = make_plan (f, &shop->foreman, "Early", "[\"deploy/x\"]");
+  SET ("{\"hours\": \"08:05-08:20\"}");
+  const char *other = make_plan (f, &shop->foreman, "Other", "[]");
+  SET ("{\"hours\": \"any\"}");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "still_waiting")), ==, 2);
+  srv_fixture_pass (f, 61);
+  g_assert_cmpstr (state_of (f, other), ==, "awaiting_approval");
+  srv_fixture_pass (f, 4 * 60);
+  g_assert_cmpstr (state_of (f, other), ==, "active");
+  g_assert_cmpint (INT ("version"), ==, 2);
+  g_assert_cmpstr (state_of (f, early), ==, "awaiting_approval");
+  SET ("{\"protected_paths\": [\"deploy/**\"]}");
+  srv_fixture_pass (f, 5 * 60);
+  g_assert_cmpstr (state_of (f, early), ==, "awaiting_approval");
+  g_assert_cmpstr (TEXT ("waits.0.reason"), ==, "protected_path");
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, early, "{\"version\": 2}"), ==, 200);
+}
+
+/* ---------------------------------------------------------------------- bounds */
+static void
+test_too_many_paths (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  for (guint most = 20; most < 22; most++)
+    {
+      g_autoptr (GString) body = g_string_new ("{\"title\": \"P\", \"tasks\": [");
+      for (guint t = 0; t < most; t++)
+        {
+          g_string_append_printf (body, "%s{\"title\": \"t%u\", \"brief\": \"b\", \"paths\": [",
+                                  t ? "," : "", t);
+          for (guint p = 0; p < SRV_MAX_PATHS / 20 && (t < 20 || p < 1); p++)
+            g_string_append_printf (body, "%s\"src/%u\"", p ? "," : "", p);
+          g_string_append (body, "]}");
+        }
+      g_string_append (body, "]}");
+      g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, body->str), ==,
+                        most == 20 ? 201 : 422);
+    }
+  PROBLEM (422, "invalid", "would give the plan more than 2000 paths");
+}
+
 /* ---------------------------------------------------------------------- tasks */
 static const char *
 start (SrvFixture *f, const SrvActor *foreman)
@@ -832,6 +1009,11 @@ main (int argc, char **argv)
   SHOP ("/srv-ops/returned", test_returned);
   SHOP ("/srv-ops/reasons", test_reasons);
   SHOP ("/srv-ops/hours", test_hours);
+  SHOP ("/srv-ops/still-waiting", test_still_waiting);
+  SHOP ("/srv-ops/stop-asking", test_stop_asking);
+  SHOP ("/srv-ops/tasks-still-waiting", test_tasks_still_waiting);
+  SHOP ("/srv-ops/hours-kept", test_hours_kept);
+  SHOP ("/srv-ops/too-many-paths", test_too_many_paths);
   SHOP ("/srv-ops/review-and-failure", test_review_and_failure);
   SHOP ("/srv-ops/cancel-running", test_cancel_running);
   SHOP ("/srv-ops/jobs", test_jobs);

@@ -113,23 +113,56 @@ test_hours (void)
   g_assert_null (srv_hours_problem ("Mon-Fri 08:00-18:00 Europe/Berlin; Sat 10:00-12:00"));
 }
 
-/* Whatever a foreman writes, judging its plan must not keep the writer busy: as many pairs as a small plan has. */
-static void
-worst_globs (void)
+/* "*a*a…": the dearest kind. */
+static char *
+dear_glob (char letter, const char *end)
 {
-  g_autoptr (GString) a = g_string_new (NULL), b = g_string_new (NULL);
+  GString *glob = g_string_new (NULL);
 
-  while (a->len + 4 < SRV_MAX_GLOB)
+  while (glob->len + 6 < SRV_MAX_GLOB)
+    g_string_append_printf (glob, "*%c", letter);
+  g_string_append (glob, end);
+  return g_string_free (glob, FALSE);
+}
+
+/* Whatever a foreman writes, judging its plan must not keep the writer busy: its steps are bounded, and what is not
+ * compared any more counts as touched. */
+static void
+test_dear_globs (void)
+{
+  g_autofree char *path = dear_glob ('a', "a"), *same = dear_glob ('b', "*a");
+  g_autofree char *other = dear_glob ('b', "#");
+  char *dear[] = { other, NULL };
+  char *cheap[SRV_MAX_GLOBS + 1] = { NULL };
+
+  g_assert_false (srv_globs_overlap (path, other));
+  g_assert_true (srv_globs_overlap (path, same));
+  g_assert_true (srv_globs_overlap (same, path));
+  g_autoptr (SrvGlobSet) set = srv_glob_set_new ((const char *const *) dear);
+  srv_glob_set_touch (set, path);
+  g_assert_false (srv_glob_set_is_touched (set, 0));
+  guint one = srv_glob_set_steps (set), n = 1;
+  g_assert_cmpuint (one, <=, SRV_MAX_GLOB + 5);
+  for (; !srv_glob_set_is_touched (set, 0); n++)
+    srv_glob_set_touch (set, path);
+  g_assert_cmpuint (n, ==, (SRV_MAX_GLOB_STEPS + one - 1) / one + 1);
+  g_assert_cmpuint (srv_glob_set_steps (set), <, SRV_MAX_GLOB_STEPS + one);
+  /* The largest plan and the longest list, told apart at once. */
+  for (guint i = 0; i < SRV_MAX_GLOBS; i++)
+    cheap[i] = g_strdup_printf ("deploy/%u/**", i);
+  g_autoptr (SrvGlobSet) many = srv_glob_set_new ((const char *const *) cheap);
+  for (guint i = 0; i < SRV_MAX_PATHS; i++)
+    srv_glob_set_touch (many, "src/model/**/*.c");
+  g_assert_cmpuint (srv_glob_set_steps (many), ==, SRV_MAX_PATHS * SRV_MAX_GLOBS);
+  srv_glob_set_touch (many, "deploy/7/x");
+  for (guint i = 0; i < SRV_MAX_GLOBS; i++)
     {
-      g_string_append (a, "*a");
-      g_string_append (b, "*b");
+      g_assert_cmpint (srv_glob_set_is_touched (many, i), ==, i == 7);
+      g_free (cheap[i]);
     }
-  g_string_append_c (b, '#');
-  for (guint i = 0; i < 20000; i++)
-    g_assert_false (srv_globs_overlap (a->str, b->str));
-  b->str[b->len - 1] = 'a';
-  g_assert_true (srv_globs_overlap (a->str, b->str));
-  g_assert_true (srv_globs_overlap (b->str, a->str));
+  g_autoptr (SrvGlobSet) none = srv_glob_set_new (NULL);
+  srv_glob_set_touch (none, NULL);
+  g_assert_cmpuint (srv_glob_set_steps (none), ==, 0);
 }
 
 static void
@@ -172,7 +205,6 @@ test_globs (void)
   g_autofree char *longest = g_strnfill (SRV_MAX_GLOB, '*');
   g_autofree char *longer = g_strnfill (SRV_MAX_GLOB + 1, 'a');
   g_assert_true (srv_globs_overlap (longest, longest));
-  worst_globs ();
   g_assert_true (srv_glob_is_valid (longest));
   g_assert_false (srv_glob_is_valid (longer));
   g_assert_false (srv_glob_is_valid (""));
@@ -272,12 +304,24 @@ test_plan_state (void)
   g_assert_cmpint (srv_rules_plan_state (tasks, 4), ==, SRV_PLAN_DONE);
 }
 
+static guint
+reasons_of (const SrvSettings *settings,
+            const SrvTaskValue *tasks,
+            gboolean only_awaiting,
+            gint64 now)
+{
+  g_autofree char **touched = NULL;
+
+  return srv_rules_reasons (settings, tasks, 4, only_awaiting, now, &touched);
+}
+
 /* Each reason comes, goes by what stop_asking makes of its one setting, and touches no other. */
 static void
 test_reasons (void)
 {
   SrvTaskValue tasks[4];
   const char *globs[] = { "deploy/**", "src/secret/*", NULL };
+  const char *found[] = { "src/secret/*", NULL };
 
   fill (tasks);
   tasks[3].state = SRV_TASK_CANCELLED;
@@ -286,10 +330,10 @@ test_reasons (void)
       g_auto (SrvSettings) settings = { .approval = SRV_APPROVAL_ALWAYS, .max_tasks = 2 };
       settings.protected_paths = g_strdupv ((char **) (gpointer) globs);
       settings.hours = g_strdup ("Mon-Thu 08:00-18:00");
-      g_assert_cmpuint (srv_rules_reasons (&settings, tasks, 4, FALSE, FRIDAY), ==,
+      g_assert_cmpuint (reasons_of (&settings, tasks, FALSE, FRIDAY), ==,
                         (1u << SRV_N_REASONS) - 1);
-      srv_rules_stop_asking (&settings, reason, tasks, 4, FALSE);
-      g_assert_cmpuint (srv_rules_reasons (&settings, tasks, 4, FALSE, FRIDAY), ==,
+      srv_rules_stop_asking (&settings, reason, 3, found);
+      g_assert_cmpuint (reasons_of (&settings, tasks, FALSE, FRIDAY), ==,
                         ((1u << SRV_N_REASONS) - 1) & ~(1u << reason));
       g_assert_cmpint (settings.max_tasks, ==, reason == SRV_REASON_TOO_MANY_TASKS ? 3 : 2);
       g_assert_cmpuint (g_strv_length (settings.protected_paths), ==,
@@ -297,15 +341,15 @@ test_reasons (void)
     }
   g_auto (SrvSettings) settings
       = { .approval = SRV_APPROVAL_NEVER, .max_tasks = 3, .hours = g_strdup ("any") };
-  g_assert_cmpuint (srv_rules_reasons (&settings, tasks, 4, FALSE, FRIDAY), ==, 0);
+  g_assert_cmpuint (reasons_of (&settings, tasks, FALSE, FRIDAY), ==, 0);
   /* A task that names no paths may touch every one; what is done touches none any more. */
   settings.protected_paths = g_strdupv ((char **) (gpointer) globs);
   tasks[0].paths = tasks[1].paths = tasks[2].paths = NULL;
   g_autofree char **touched = srv_rules_touched (&settings, tasks, 4, FALSE);
   g_assert_cmpuint (g_strv_length (touched), ==, 2);
-  g_assert_cmpuint (srv_rules_reasons (&settings, tasks, 4, TRUE, FRIDAY), ==, 0);
+  g_assert_cmpuint (reasons_of (&settings, tasks, TRUE, FRIDAY), ==, 0);
   tasks[1].awaiting = TRUE;
-  g_assert_cmpuint (srv_rules_reasons (&settings, tasks, 4, TRUE, FRIDAY), ==,
+  g_assert_cmpuint (reasons_of (&settings, tasks, TRUE, FRIDAY), ==,
                     1u << SRV_REASON_PROTECTED_PATH);
 }
 
@@ -356,6 +400,7 @@ main (int argc, char **argv)
   g_test_add_func ("/srv-rules/urls", test_urls);
   g_test_add_func ("/srv-rules/hours", test_hours);
   g_test_add_func ("/srv-rules/globs", test_globs);
+  g_test_add_func ("/srv-rules/dear-globs", test_dear_globs);
   g_test_add_func ("/srv-rules/waves", test_waves);
   g_test_add_func ("/srv-rules/readiness", test_readiness);
   g_test_add_func ("/srv-rules/plan-state", test_plan_state);

@@ -127,6 +127,62 @@ test_foreign (Place *place, gconstpointer data)
   assert_refused ("/nowhere/at/all.db", SRV_ENGINE_ERROR_STORE, "can't open");
 }
 
+/* One row a line: what a file of an older schema becomes must be what a new file is. */
+static char *
+schema_of (const char *file)
+{
+  GString *text = g_string_new (NULL);
+  sqlite3_stmt *statement = NULL;
+  sqlite3 *db = NULL;
+
+  g_assert_cmpint (sqlite3_open (file, &db), ==, SQLITE_OK);
+  g_assert_cmpint (sqlite3_prepare_v2 (
+                       db, "SELECT type || name || ifnull(sql, '') FROM sqlite_schema ORDER BY 1",
+                       -1, &statement, NULL),
+                   ==, SQLITE_OK);
+  while (sqlite3_step (statement) == SQLITE_ROW)
+    g_string_append_printf (text, "%s\n", (const char *) sqlite3_column_text (statement, 0));
+  sqlite3_finalize (statement);
+  sqlite3_close (db);
+  return g_string_free (text, FALSE);
+}
+
+static void
+test_migration (Place *place, gconstpointer data)
+{
+  SrvFixture *f = &place->base;
+  g_autofree char *sql_file
+      = g_test_build_filename (G_TEST_DIST, "tests", "data", "srv", "schema-1.sql", NULL);
+  g_autofree char *sql = NULL, *report = NULL;
+  g_autoptr (GError) error = NULL;
+
+  (void) data;
+  srv_fixture_open (f, place->file);
+  srv_fixture_close (f);
+  g_autofree char *fresh = schema_of (place->file);
+  g_unlink (place->file);
+  g_file_get_contents (sql_file, &sql, NULL, &error);
+  g_assert_no_error (error);
+  run_sql (place->file, sql);
+  g_assert_true (srv_engine_check (place->file, &report, &error));
+  srv_fixture_open (f, place->file);
+  g_autofree char *migrated = schema_of (place->file);
+  g_assert_cmpstr (migrated, ==, fresh);
+  /* What waited waits, for what it waited for; what is in review is counted. */
+  g_assert_cmpuint (CALL (&f->client, PLAN_GET, "4", NULL), ==, 200);
+  g_assert_cmpstr (srv_fixture_text (f, "waits.0.reason"), ==, "approval_required");
+  g_assert_cmpuint (CALL (&f->client, PLAN_GET, "6", NULL), ==, 200);
+  g_assert_cmpstr (srv_fixture_text (f, "waits.0.reason"), ==, "outside_hours");
+  g_assert_nonnull (strstr (srv_fixture_text (f, "waits.0.text"), "Sun 03:00-03:01"));
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, "8", "{\"version\": 3}"), ==, 200);
+  g_assert_cmpstr (srv_fixture_text (f, "started.0.title"), ==, "more");
+  srv_fixture_close (f);
+  g_clear_pointer (&report, g_free);
+  gboolean is_sound = srv_engine_check (place->file, &report, &error);
+  g_assert_cmpstr (report, ==, "");
+  g_assert_true (is_sound);
+}
+
 static void
 test_newer (Place *place, gconstpointer data)
 {
@@ -362,6 +418,7 @@ main (int argc, char **argv)
 #define PLACE(path, function) g_test_add (path, Place, NULL, set_up, function, tear_down)
   PLACE ("/srv-store/reopen", test_reopen);
   PLACE ("/srv-store/foreign", test_foreign);
+  PLACE ("/srv-store/migration", test_migration);
   PLACE ("/srv-store/newer", test_newer);
   PLACE ("/srv-store/two-engines", test_two_engines);
   PLACE ("/srv-store/full", test_full);

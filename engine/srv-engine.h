@@ -51,9 +51,10 @@ typedef struct
 typedef struct
 {
   guint status;
-  json_t *body;   /* nullable */
-  char *etag;     /* version; nullable */
-  char *location; /* nullable */
+  json_t *body;        /* nullable */
+  char *etag;          /* version; nullable */
+  char *location;      /* nullable */
+  gboolean is_nothing; /* a success that did nothing: with its Idempotency-Key it is tried anew */
 } SrvReply;
 void
 srv_reply_free (SrvReply *self);

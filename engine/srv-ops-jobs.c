@@ -82,8 +82,11 @@ nothing (SrvCall *call, DbrJson projects)
       code = "no_project";
       text = g_strdup ("The engine has no project yet.");
     }
-  return srv_reply_json (200, json_pack ("{s:n, s:{s:s, s:s}}", "job", "waiting", "code", code,
-                                         "text", text ? text : "No task is ready."));
+  SrvReply *reply
+      = srv_reply_json (200, json_pack ("{s:n, s:{s:s, s:s}}", "job", "waiting", "code", code,
+                                        "text", text ? text : "No task is ready."));
+  reply->is_nothing = TRUE; /* a claim that waits asks again */
+  return reply;
 }
 
 static json_t *

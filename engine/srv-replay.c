@@ -102,7 +102,7 @@ srv_replays_keep (SrvReplays *self,
   /* Only answers that make a token have a text of that name. */
   gboolean has_secret = json_is_string (json_object_get (reply->body, "token"));
 
-  if (!reply->body)
+  if (!reply->body || reply->is_nothing)
     return;
   char *body = json_dumps (reply->body, JSON_COMPACT);
   kept->token = request->actor.token;

@@ -29,7 +29,7 @@ srv_replays_find (SrvReplays *self,
                   SrvStore *store,
                   const SrvRequest *request,
                   const char *fingerprint);
-/* Keeps a 2xx answer that has a body. */
+/* Keeps a 2xx answer that has a body and did something. */
 void
 srv_replays_keep (SrvReplays *self,
                   SrvStore *store,

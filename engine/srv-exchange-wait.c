@@ -80,7 +80,7 @@ stream_send (SrvExchange *self, char *text)
 {
   soup_message_body_append_take (soup_server_message_get_response_body (self->msg), (guchar *) text,
                                  strlen (text));
-  srv_link_set_phase (self->link, SRV_LINK_WRITING, SRV_HTTP_ANSWER_S);
+  srv_link_set_phase (self->link, SRV_LINK_WRITING, self->context->answer_s);
   soup_server_message_unpause (self->msg);
 }
 

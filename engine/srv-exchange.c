@@ -124,7 +124,7 @@ srv_exchange_set_body (SrvExchange *self, const char *type, const char *text)
 static void
 message_resume (SrvExchange *self)
 {
-  srv_link_set_phase (self->link, SRV_LINK_WRITING, SRV_HTTP_ANSWER_S);
+  srv_link_set_phase (self->link, SRV_LINK_WRITING, self->context->answer_s);
   if (!self->is_paused)
     return;
   self->is_paused = FALSE;

@@ -23,7 +23,8 @@ typedef struct
   SrvEngine *engine;
   SrvPolls *polls;
   guint max_wait_s;
-  guint request_s;
+  guint request_s; /* a client's seconds to send a request */
+  guint answer_s;  /* and to take an answer */
 } SrvExchangeContext;
 
 typedef struct _SrvExchange SrvExchange;

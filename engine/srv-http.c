@@ -282,7 +282,7 @@ srv_http_new (SrvEngine *engine)
   self->context.engine = engine;
   self->context.polls = srv_polls_new (engine);
   self->context.max_wait_s = SRV_ROUTE_MAX_WAIT_S;
-  self->context.request_s = SRV_HTTP_REQUEST_S;
+  srv_http_set_request_timeout (self, SRV_HTTP_REQUEST_S);
   self->listens = g_ptr_array_new_with_free_func ((GDestroyNotify) srv_listen_free);
   self->links = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
   self->server = g_object_new (SOUP_TYPE_SERVER, "raw-paths", TRUE, NULL);
@@ -312,6 +312,7 @@ void
 srv_http_set_request_timeout (SrvHttp *self, guint seconds)
 {
   self->context.request_s = MAX (seconds, 1);
+  self->context.answer_s = self->context.request_s * SRV_HTTP_ANSWER_S / SRV_HTTP_REQUEST_S;
 }
 
 void

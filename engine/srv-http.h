@@ -38,7 +38,8 @@ srv_http_add (SrvHttp *self, SrvListen *listen);
 /* The longest that a long poll may wait; 30 s when never set. */
 void
 srv_http_set_max_wait (SrvHttp *self, guint seconds);
-/* For tests: a connection's seconds for a request; SRV_HTTP_REQUEST_S when never set. */
+/* A client's seconds for a request; SRV_HTTP_REQUEST_S when never set. To take an answer it has as much
+ * longer as SRV_HTTP_ANSWER_S is. */
 void
 srv_http_set_request_timeout (SrvHttp *self, guint seconds);
 

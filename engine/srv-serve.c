@@ -232,7 +232,10 @@ srv_cmd_serve (int argc, char **argv)
     { "max-wait", 0, 0, G_OPTION_ARG_INT, &options.max_wait_s,
       "the longest wait of a long poll (default: 30)", "SECONDS" },
     { "request-timeout", 0, 0, G_OPTION_ARG_INT, &options.request_timeout_s,
-      "how long a request may take to come in (default: 20)", "SECONDS" },
+      "how long a request may take to come in (default: 20); its answer may take three times as "
+      "long "
+      "to be taken",
+      "SECONDS" },
     { NULL },
   };
   g_autoptr (SrvEngine) engine = NULL;

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -128,6 +129,64 @@ def bounds(engine, admin):
     got = engine.raw(piped + b"GET /v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     tap.equal(got.count(b'{"status":"ok"'), 4, "requests in one packet are all answered")
     tap.equal(engine.ask("GET", "/v1/health").json["status"], "ok", "and the engine lives")
+
+
+def memory_kib(engine):
+    """What the engine keeps resident."""
+    lines = pathlib.Path(f"/proc/{engine.process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+
+def ask_and_leave_unread(engine, head, n):
+    """Sends the request n times over one connection, as far as it is taken, and reads nothing."""
+    mine = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mine.connect(engine.socket)
+    mine.setblocking(False)
+    try:
+        for _ in range(n):
+            mine.send(head)
+    except BlockingIOError:
+        pass
+    mine.settimeout(WATCHDOG_S)
+    return mine
+
+
+def is_dropped(mine):
+    """Whether the engine closes what is not read: what was in the pipe comes, and then the end."""
+    with mine:
+        try:
+            while mine.recv(1 << 20):
+                pass
+        except ConnectionResetError:
+            pass
+        except TimeoutError:
+            return False
+    return True
+
+
+def unread():
+    """Clients that ask and never read: their answers don't pile up, and they are dropped; a stream's too."""
+    engine = Engine("--request-timeout", "1").start()
+    admin = engine.admin()
+    before = memory_kib(engine)
+    auth = b" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + admin.encode() + b"\r\n"
+    deaf = [ask_and_leave_unread(engine, b"GET /v1/openapi.json" + auth + b"\r\n", 3000) for _ in range(20)]
+    deaf += [ask_and_leave_unread(engine, b"GET /v1/events?after=0" + auth + b"Accept: text/event-stream\r\n\r\n", 1) for _ in range(5)]
+    text = "x" * 8000
+    project = make(engine, admin, 1)
+    for n in range(100):
+        engine.ask("POST", f"/v1/projects/{project}/report", {"text": f"{n} {text}"}, admin)
+    grown = memory_kib(engine) - before
+    tap.ok(grown < 60 * 1024, "25 clients that don't read don't fill the memory", f"{grown} KiB more")
+    # Three seconds for an answer; what is not there by then is not waited for.
+    until = time.monotonic() + WATCHDOG_S
+    while len(os.listdir(f"/proc/{engine.process.pid}/fd")) > 25 and time.monotonic() < until:
+        engine.ask("GET", "/v1/health")
+        time.sleep(0.1)
+    tap.ok(len(os.listdir(f"/proc/{engine.process.pid}/fd")) <= 25, "they are dropped by themselves")
+    tap.equal([is_dropped(one) for one in deaf], [True] * 25, "and read the end when they read again")
+    tap.equal(engine.ask("GET", "/v1/health").status, 200, "the engine serves on")
+    tap.equal(engine.close(), 0, "and ends well")
 
 
 def slow_clients():
@@ -413,7 +472,7 @@ def served(part):
 
 def main():
     """With arguments: only those parts."""
-    parts = {part.__name__: part for part in (slow_clients, codings, sockets, defaults, tcp)}
+    parts = {part.__name__: part for part in (slow_clients, unread, codings, sockets, defaults, tcp)}
     for name in sys.argv[1:] or ["whole", *parts]:
         parts[name]() if name in parts else served(globals()[name])
     tap.end()

@@ -71,44 +71,80 @@ written (gint64 last_event, gpointer user_data)
     self->watchers[i].changed (self, self->watchers[i].data);
 }
 
-/* The first start has no token yet: one for the admin. */
+/* Does the secret that was kept belong to a live admin's token of this store? */
+static gboolean
+is_admins (SrvStore *store, const char *secret)
+{
+  g_autofree char *hash = secret ? srv_secret_hash (secret) : NULL;
+  g_autoptr (SrvToken) token
+      = hash ? srv_store_find_one (store, SRV_FIND_TOKEN_BY_HASH, 0, 0, hash) : NULL;
+
+  return token && token->role == SRV_ROLE_ADMIN && token->lease == 0 && !token->revoked;
+}
+
+typedef enum
+{
+  NOT_NEEDED,
+  MADE,
+  NOT_KEPT,
+  NO_RANDOM,
+} Made;
+
+/* Adds a token for the admin; the caller commits. */
+static Made
+add_admin (SrvEngine *self)
+{
+  SrvStore *store = self->writing;
+  g_autoptr (SrvToken) token = SrvToken_new ();
+  g_autoptr (SrvEvent) event = SrvEvent_new ();
+  g_autofree char *secret = srv_secret_new (&token->hash);
+
+  if (!secret)
+    return NO_RANDOM;
+  token->role = SRV_ROLE_ADMIN;
+  token->name = g_strdup ("admin");
+  token->created = event->at = now_us (self);
+  srv_store_add (store, token);
+  event->what = SRV_EVENT_TOKEN_MADE;
+  event->text = g_strdup (token->name);
+  event->ref = token->id;
+  srv_store_add (store, event);
+  /* Kept first: a token whose secret nobody has would lock everyone out for good. */
+  if (srv_store_failure (store, NULL) == SRV_STORE_OK && self->options.keep_secret
+      && !self->options.keep_secret (secret, self->options.secret_data))
+    return NOT_KEPT;
+  self->admin_secret = g_steal_pointer (&secret);
+  return MADE;
+}
+
+/* The first start has no token yet: one for the admin. A later one makes another when the secret that was kept is good
+ * no more: whoever can write where it is kept owns the engine. The old ones stay. */
 static gboolean
 make_admin (SrvEngine *self, GError **error)
 {
   SrvStore *store = self->writing;
-  gboolean ok = srv_store_begin (store, TRUE), is_kept = TRUE;
+  gboolean ok = srv_store_begin (store, TRUE);
+  Made made = NOT_NEEDED;
+  const char *text = NULL;
   g_autoptr (SrvToken) any
       = ok ? srv_store_find_one (store, SRV_FIND_TOKENS, 0, SRV_NO_ID, NULL) : NULL;
 
-  if (ok && !any)
-    {
-      g_autoptr (SrvToken) token = SrvToken_new ();
-      g_autofree char *secret = srv_secret_new (&token->hash);
-      token->role = SRV_ROLE_ADMIN;
-      token->name = g_strdup ("admin");
-      token->created = now_us (self);
-      if (secret)
-        srv_store_add (store, token);
-      /* Kept first: a token whose secret nobody has would lock everyone out for good. */
-      is_kept = !secret || srv_store_failure (store, NULL) != SRV_STORE_OK
-                || !self->options.keep_secret
-                || self->options.keep_secret (secret, self->options.secret_data);
-      ok = secret && is_kept && srv_store_commit (store);
-      if (ok)
-        self->admin_secret = g_steal_pointer (&secret);
-    }
-  SrvStoreFailure failure = srv_store_failure (store, NULL);
-  if (!ok && failure != SRV_STORE_READ_ONLY)
-    {
-      const char *text = NULL;
-      srv_store_failure (store, &text);
-      g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "%s: %s", self->options.file,
-                   text      ? text
-                   : is_kept ? "the system gives no random bytes"
-                             : "no admin token was made");
-    }
+  if (ok && (!any || (self->options.keep_secret && !is_admins (store, self->options.kept_secret)))
+      && srv_store_failure (store, NULL) == SRV_STORE_OK)
+    made = add_admin (self);
+  ok = made == MADE ? srv_store_commit (store) : ok && made == NOT_NEEDED;
+  SrvStoreFailure failure = srv_store_failure (store, &text);
+  if (!ok)
+    g_clear_pointer (&self->admin_secret, g_free);
+  /* Others may have tokens that work: that one was lost is no reason to refuse them. */
+  gboolean goes_on = failure == SRV_STORE_READ_ONLY || (any && made != NOT_NEEDED);
+  if (!ok && !goes_on)
+    g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "%s: %s", self->options.file,
+                 text               ? text
+                 : made == NOT_KEPT ? "no admin token was made"
+                                    : "the system gives no random bytes");
   srv_store_rollback (store);
-  return ok || failure == SRV_STORE_READ_ONLY;
+  return ok || goes_on;
 }
 
 SrvEngine *
@@ -125,6 +161,7 @@ srv_engine_new (const SrvEngineOptions *options, GError **error)
   self->writing = srv_store_open (options->file, TRUE, options->synchronous, error);
   if (!self->writing || !make_admin (self, error))
     return NULL;
+  self->options.kept_secret = NULL;
   self->reading
       = self->in_memory ? self->writing : srv_store_open (options->file, FALSE, FALSE, error);
   if (!self->reading)

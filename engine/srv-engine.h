@@ -69,9 +69,12 @@ typedef struct
   gint64 (*clock_us) (gpointer user_data); /* nullable: the wall clock; injected in tests */
   gpointer clock_data;
   gboolean synchronous; /* FALSE only in tests: no sync */
-  /* Keeps the first admin's secret before its token is; FALSE: no token is made, and the next start tries again. */
+  /* Keeps an admin's secret before its token is; FALSE: no token is made, and the next start tries again. */
   gboolean (*keep_secret) (const char *secret, gpointer secret_data); /* nullable */
   gpointer secret_data;
+  const char *
+      kept_secret; /* what was kept at an earlier start; with keep_secret, another token is made when this is no
+                            * live admin's; nullable; not used after srv_engine_new() */
 } SrvEngineOptions;
 
 typedef struct _SrvEngine SrvEngine;

@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-#define MAX_LATEST 1000u
+#define MAX_LATEST 1000 /* characters */
+#define MAX_REASON 400  /* characters */
 /* What JSON readers with doubles keep exactly; and far from what the store takes for damage. */
 #define MAX_SEQUENCE ((G_GINT64_CONSTANT (1) << 53) - 1)
 
@@ -191,6 +192,27 @@ srv_op_JOB_CLAIM (SrvCall *call)
 }
 
 /* ------------------------------------------------------------ a job's own life */
+/* The end of @text, of at most @max characters: what went wrong is said last. (transfer full) */
+static char *
+last_part (const char *text, glong max)
+{
+  g_autofree char *chomped = g_strchomp (g_strdup (text));
+  glong length = g_utf8_strlen (chomped, -1);
+
+  if (length <= max)
+    return g_steal_pointer (&chomped);
+  return g_strconcat ("…", g_utf8_offset_to_pointer (chomped, length - max + 1), NULL);
+}
+
+/* Why the task is where it is: what its job said last, and how it ended. (transfer full) */
+static char *
+reason_of (const SrvJob *job, const char *text)
+{
+  g_autofree char *all = job->latest ? g_strconcat (job->latest, "\n", text, NULL) : NULL;
+
+  return last_part (all ? all : text, MAX_REASON);
+}
+
 /* The job that the request is about, its body checked; NULL: *@out_refusal says why not. */
 static SrvJob *
 own_job (SrvCall *call, const SrvMember *members, guint n_members, SrvReply **out_refusal)
@@ -243,7 +265,7 @@ srv_op_JOB_EVENT (SrvCall *call)
   job->sequence = sequence;
   job->heartbeat = job->latest_at = call->now;
   g_free (job->latest);
-  job->latest = g_utf8_make_valid (text, (gssize) MIN (strlen (text), MAX_LATEST));
+  job->latest = last_part (text, MAX_LATEST);
   srv_store_put (call->store, job);
   srv_call_event (call, SRV_EVENT_JOB_LINE, job->project, job->plan, job->task, job->id, text);
   return srv_reply_json (201, json_pack ("{s:o, s:I, s:b}", "job", srv_render_job (job), "sequence",
@@ -279,6 +301,11 @@ end_task (SrvCall *call, const SrvJob *job, SrvTaskState state, const char *text
     return;
   task->job = 0;
   task->state = state;
+  if (state == SRV_TASK_REVIEW || state == SRV_TASK_FAILED)
+    {
+      g_free (task->reason);
+      task->reason = reason_of (job, text);
+    }
   srv_plan_set_change (set, task, call->now);
   if (state != SRV_TASK_PLANNED)
     {

@@ -334,6 +334,15 @@ srv_op_TOKEN_NEW (SrvCall *call)
   return srv_reply_json (201, answer);
 }
 
+/* Is it the only token that can make others? */
+static gboolean
+is_last_admin (SrvCall *call, const SrvToken *token)
+{
+  g_autoptr (GPtrArray) admins = srv_store_find (call->store, SRV_FIND_ADMINS_LIVE, 0, 0, NULL, 2);
+
+  return admins->len == 1 && ((SrvToken *) g_ptr_array_index (admins, 0))->id == token->id;
+}
+
 SrvReply *
 srv_op_TOKEN_REVOKE (SrvCall *call)
 {
@@ -348,6 +357,9 @@ srv_op_TOKEN_REVOKE (SrvCall *call)
     return srv_reply_conflict ("token_of_lease", "This token is a lease's: end the lease.", NULL);
   if (token->revoked)
     return srv_reply_conflict ("token_revoked", "The token is revoked already.", NULL);
+  if (is_last_admin (call, token))
+    return srv_reply_conflict (
+        "last_admin", "This is the last admin token that is good: make another one first.", NULL);
   token->revoked = call->now;
   srv_store_put (call->store, token);
   srv_call_event (call, SRV_EVENT_TOKEN_REVOKED, 0, 0, 0, token->id, token->name);

@@ -52,7 +52,7 @@ render_project (Status *self, const SrvProject *project)
              : json_null ());
   self->n_live += project->n_live;
   self->n_finished += project->n_finished;
-  self->n_needs += project->n_needs + project->n_questions;
+  self->n_needs += json_integer_value (json_object_get (body, "needs_user"));
   return body;
 }
 
@@ -115,14 +115,14 @@ append_plans (Status *self, json_t *list, SrvFind what, guint limit)
 
 /* ------------------------------------------------------------------ needs you */
 static json_t *
-task_list (SrvPlanSet *set, gboolean failed)
+awaiting_list (const SrvPlanSet *set)
 {
   json_t *list = json_array ();
 
   for (guint i = 0; i < set->tasks->len; i++)
     {
       const SrvTask *task = g_ptr_array_index (set->tasks, i);
-      if (failed ? task->state == SRV_TASK_FAILED : task->awaiting != 0)
+      if (task->awaiting)
         json_array_append_new (
             list, json_pack ("{s:I, s:s}", "id", (json_int_t) task->id, "title", task->title));
     }
@@ -130,12 +130,36 @@ task_list (SrvPlanSet *set, gboolean failed)
 }
 
 static json_t *
-need_of_plan (const char *kind, SrvPlanSet *set)
+need_of_plan (const char *kind, const SrvPlanSet *set)
 {
   return json_pack ("{s:s, s:I, s:s, s:I, s:I, s:s}", "kind", kind, "project",
                     (json_int_t) set->project->id, "project_name", set->project->name, "plan",
                     (json_int_t) set->plan->id, "version", (json_int_t) set->plan->version, "title",
                     set->plan->title);
+}
+
+/* The tasks in @state, each with what its worker said last; nothing when there are none. */
+static void
+append_need_of_tasks (json_t *list, const SrvPlanSet *set, const char *kind, SrvTaskState state)
+{
+  json_t *tasks = json_array ();
+
+  for (guint i = 0; i < set->tasks->len; i++)
+    {
+      const SrvTask *task = g_ptr_array_index (set->tasks, i);
+      if (task->state == (gint64) state)
+        json_array_append_new (tasks,
+                               json_pack ("{s:I, s:s, s:o}", "id", (json_int_t) task->id, "title",
+                                          task->title, "reason", srv_render_text (task->reason)));
+    }
+  if (json_array_size (tasks) == 0)
+    {
+      json_decref (tasks);
+      return;
+    }
+  json_t *need = need_of_plan (kind, set);
+  json_object_set_new (need, "tasks", tasks);
+  json_array_append_new (list, need);
 }
 
 static void
@@ -147,30 +171,18 @@ append_needs_of_plan (json_t *list, SrvPlanSet *set)
       json_t *need = need_of_plan (partial ? "tasks" : "plan", set);
       json_object_set_new (need, "waits", srv_render_waits (set));
       if (partial)
-        json_object_set_new (need, "awaiting", task_list (set, FALSE));
+        json_object_set_new (need, "awaiting", awaiting_list (set));
       json_array_append_new (list, need);
     }
-  json_t *failed = task_list (set, TRUE);
-  if (json_array_size (failed) == 0)
-    {
-      json_decref (failed);
-      return;
-    }
-  json_t *need = need_of_plan ("failed", set);
-  json_object_set_new (need, "tasks", failed);
-  json_array_append_new (list, need);
+  append_need_of_tasks (list, set, "failed", SRV_TASK_FAILED);
 }
 
-static json_t *
-render_needs (Status *self, gint64 *out_shown)
+static guint
+append_needs_of_plans (Status *self, json_t *list)
 {
-  SrvStore *store = self->call->store;
   SrvFind what = self->project ? SRV_FIND_PROJECT_PLANS_NEEDING : SRV_FIND_PLANS_NEEDING;
-  g_autoptr (GPtrArray) plans = srv_store_find (store, what, self->project, 0, NULL, MAX_NEEDS);
-  g_autoptr (GPtrArray) questions = srv_store_find (
-      store, self->project ? SRV_FIND_PROJECT_QUESTIONS_OPEN : SRV_FIND_QUESTIONS_OPEN,
-      self->project, 0, NULL, MAX_NEEDS);
-  json_t *list = json_array ();
+  g_autoptr (GPtrArray) plans
+      = srv_store_find (self->call->store, what, self->project, 0, NULL, MAX_NEEDS);
 
   for (guint i = plans->len; i > 0; i--)
     {
@@ -178,6 +190,32 @@ render_needs (Status *self, gint64 *out_shown)
       if (set)
         append_needs_of_plan (list, set);
     }
+  return plans->len;
+}
+
+static guint
+append_reviews (Status *self, json_t *list)
+{
+  SrvFind what = self->project ? SRV_FIND_PROJECT_PLANS_IN_REVIEW : SRV_FIND_PLANS_IN_REVIEW;
+  g_autoptr (GPtrArray) plans
+      = srv_store_find (self->call->store, what, self->project, 0, NULL, MAX_NEEDS);
+
+  for (guint i = plans->len; i > 0; i--)
+    {
+      SrvPlanSet *set = plan_set (self, ((SrvPlan *) g_ptr_array_index (plans, i - 1))->id);
+      if (set)
+        append_need_of_tasks (list, set, "review", SRV_TASK_REVIEW);
+    }
+  return plans->len;
+}
+
+static guint
+append_questions (Status *self, json_t *list)
+{
+  SrvFind what = self->project ? SRV_FIND_PROJECT_QUESTIONS_OPEN : SRV_FIND_QUESTIONS_OPEN;
+  g_autoptr (GPtrArray) questions
+      = srv_store_find (self->call->store, what, self->project, 0, NULL, MAX_NEEDS);
+
   for (guint i = questions->len; i > 0; i--)
     {
       json_t *need = srv_render_question (g_ptr_array_index (questions, i - 1));
@@ -185,7 +223,17 @@ render_needs (Status *self, gint64 *out_shown)
       json_object_set_new (need, "kind", json_string ("question"));
       json_array_append_new (list, need);
     }
-  *out_shown = plans->len + questions->len;
+  return questions->len;
+}
+
+static json_t *
+render_needs (Status *self, gint64 *out_shown)
+{
+  json_t *list = json_array ();
+
+  *out_shown = append_needs_of_plans (self, list);
+  *out_shown += append_reviews (self, list);
+  *out_shown += append_questions (self, list);
   return list;
 }
 

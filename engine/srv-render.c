@@ -105,7 +105,10 @@ srv_render_project (SrvCall *call, const SrvProject *project)
   json_object_set_new (body, "hold", RENDER_HOLD (project));
   json_object_set_new (body, "lease", lease ? srv_render_lease (lease) : json_null ());
   json_object_set_new (body, "live_plans", json_integer (project->n_live));
-  json_object_set_new (body, "needs_user", json_integer (project->n_needs + project->n_questions));
+  /* Without a foreman nobody else ends a review. */
+  json_object_set_new (body, "needs_user",
+                       json_integer (project->n_needs + project->n_questions
+                                     + (foreman == SRV_FOREMAN_NONE ? project->n_reviews : 0)));
   json_object_set_new (body, "waiting_messages", json_integer (project->n_waiting));
   json_object_set_new (body, "removed", json_boolean (project->removed));
   json_object_set_new (body, "created", srv_render_time (project->created));
@@ -229,6 +232,8 @@ srv_render_task (SrvPlanSet *set, guint i, const char *brief)
                             I (value->wave), "state", srv_task_state_words[task->state]);
   if (brief)
     json_object_set_new (body, "brief", json_string (brief));
+  if (task->state == SRV_TASK_FAILED || task->state == SRV_TASK_REVIEW)
+    json_object_set_new (body, "reason", srv_render_text (task->reason));
   json_object_set_new (body, "attempt", json_integer (task->attempt));
   json_object_set_new (body, "lost", json_integer (task->lost));
   json_object_set_new (body, "awaiting", json_boolean (task->awaiting));

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "dbr-place.h"
+#include "srv-auth.h"
 #include "srv-command.h"
 #include "srv-http.h"
 #include "srv-runner.h"
@@ -66,15 +67,33 @@ secret_write (const char *secret, gpointer user_data)
   return FALSE;
 }
 
+/* NULL: nothing there that can be a token. */
+static char *
+secret_read (const char *path)
+{
+  char text[SRV_AUTH_SECRET_LENGTH + 2];
+  int fd = g_open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+  ssize_t n = fd >= 0 ? read (fd, text, sizeof text - 1) : -1;
+
+  if (fd >= 0)
+    close (fd);
+  text[MAX (n, 0)] = '\0';
+  g_strchomp (text);
+  return strlen (text) == SRV_AUTH_SECRET_LENGTH ? g_strdup (text) : NULL;
+}
+
 static SrvEngine *
 engine_open (const Options *options)
 {
   g_autofree char *folder = g_path_get_dirname (options->state);
   g_autofree char *token_file = dbr_place_admin_token (options->state);
+  g_autofree char *kept = secret_read (token_file);
   const SrvEngineOptions engine_options = { .file = options->state,
                                             .synchronous = TRUE,
                                             .keep_secret = secret_write,
-                                            .secret_data = token_file };
+                                            .secret_data = token_file,
+                                            .kept_secret = kept };
+  gboolean is_new = !g_file_test (options->state, G_FILE_TEST_EXISTS);
   g_autofree char *secret = NULL;
   g_autoptr (SrvEngine) engine = NULL;
   g_autoptr (GError) error = NULL;
@@ -84,8 +103,7 @@ engine_open (const Options *options)
       g_printerr ("drawbridge-engine: can't make the folder %s: %s\n", folder, g_strerror (errno));
       return NULL;
     }
-  if (!g_file_test (options->state, G_FILE_TEST_EXISTS)
-      && g_file_test (token_file, G_FILE_TEST_EXISTS))
+  if (is_new && kept)
     {
       g_printerr ("drawbridge-engine: %s is the admin token of another state than %s: give each a "
                   "folder of its own, or remove it\n",
@@ -99,8 +117,13 @@ engine_open (const Options *options)
       return NULL;
     }
   secret = srv_engine_take_admin_secret (engine);
-  if (secret)
+  if (secret && is_new)
     g_printerr ("drawbridge-engine: the admin token is in %s\n", token_file);
+  else if (secret)
+    g_printerr (
+        "drawbridge-engine: a new admin token is in %s: what was there is none of this engine; "
+        "older ones stay good\n",
+        token_file);
   return g_steal_pointer (&engine);
 }
 

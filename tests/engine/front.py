@@ -237,6 +237,46 @@ def codings():
     engine.close()
 
 
+def lost_token():
+    """Whoever can write the state's folder owns the engine: a token that is lost there is made anew, and the old ones stay."""
+    engine = Engine().start()
+    token = pathlib.Path(engine.state).parent / "admin.token"
+    first, client = engine.admin(), None
+    client = engine.ask("POST", "/v1/tokens", {"role": "client", "name": "c"}, first).json["token"]
+    ids = {t["name"]: t["id"] for t in engine.ask("GET", "/v1/tokens", token=first).json["items"]}
+    last = engine.ask("POST", f"/v1/tokens/{ids['admin']}/revoke", {}, first)
+    tap.ok(last.status == 409 and last.code == "last_admin" and "make another one first" in last.text, "the last admin's token stays", last.text)
+    engine.stop()
+    engine.start()
+    tap.equal(engine.admin(), first, "a good token is kept")
+    good = [first]
+    for what, spoil in {"missing": token.unlink, "empty": lambda: token.write_text(""), "a client's": lambda: token.write_text(client),
+                        "nobody's": lambda: token.write_text("A" * 43 + "\n"),
+                        "a link": lambda: (token.unlink(), token.symlink_to("/dev/zero"))}.items():
+        engine.stop()
+        spoil()
+        engine.start()
+        tap.equal(engine.ask("GET", "/v1/tokens", token=engine.admin()).status, 200, f"{what}: it is made anew")
+        good.append(engine.admin())
+        tap.equal(stat.S_IMODE(token.lstat().st_mode), 0o600, "as a file of 0600")
+    tap.equal([engine.ask("GET", "/v1/tokens", token=t).status for t in good], [200] * 6, "the old ones stay good")
+    tap.equal(engine.log_text().count("a new admin token is in"), 5, "each is said once")
+    tap.ok(not any(t in engine.log_text() for t in good), "and none printed")
+    made = [e for e in engine.ask("GET", "/v1/timeline?limit=500", token=first).json["items"]
+            if e["kind"] == "token.made" and e["actor"]["role"] == "engine"]
+    tap.equal(len(made), 6, "history says who made them")
+    engine.stop()
+    token.unlink()
+    token.with_name("admin.token.new").mkdir()
+    engine.start()
+    tap.equal(engine.ask("GET", "/v1/tokens", token=first).status, 200, "one that can't be kept keeps nobody out")
+    ids = [t["id"] for t in engine.ask("GET", "/v1/tokens", token=first).json["items"] if t["role"] == "admin"]
+    gone = [engine.ask("POST", f"/v1/tokens/{i}/revoke", {}, first).status for i in ids[:-1]]
+    tap.equal(gone, [200] * len(gone), "all but one can be revoked")
+    tap.equal(engine.ask("POST", f"/v1/tokens/{ids[-1]}/revoke", {}, first).code, "last_admin", "not that one")
+    engine.close()
+
+
 def sockets():
     engine = Engine().start()
     tap.equal(engine.lines, ["listening on unix:" + engine.socket], "it says where it listens")
@@ -265,6 +305,7 @@ def sockets():
     late.start()
     tap.equal(late.ask("GET", "/v1/projects", token=late.admin()).status, 200, "the next start makes one that holds")
     late.close()
+    lost_token()
 
     def run(*words):
         return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=WATCHDOG_S)

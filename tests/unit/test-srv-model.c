@@ -164,7 +164,7 @@ compare (Model *model)
   for (guint p = 0; p < model->n_plans; p++)
     {
       const Plan *plan = &model->plans[p];
-      gboolean failed = FALSE;
+      gboolean failed = FALSE, review = FALSE;
       g_assert_cmpuint (CALL (&f->client, PLAN_GET, srv_fixture_id (plan->id), NULL), ==, 200);
       g_assert_cmpstr (srv_fixture_text (f, "state"), ==, srv_plan_state_words[plan->state]);
       g_assert_cmpint (srv_fixture_int (f, "version"), ==, plan->version);
@@ -173,9 +173,11 @@ compare (Model *model)
         {
           compare_task (f, plan, i);
           failed |= plan->tasks[i].state == SRV_TASK_FAILED;
+          review |= plan->tasks[i].state == SRV_TASK_REVIEW;
         }
       live += plan->state <= SRV_PLAN_ACTIVE;
-      needing += is_open (plan) && (is_waiting (plan) || failed);
+      /* The project has no foreman: reviews need the user. */
+      needing += (is_open (plan) && (is_waiting (plan) || failed)) + review;
     }
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_cmpint (srv_fixture_int (f, "live_plans"), ==, live);

@@ -737,6 +737,8 @@ test_review_and_failure (Shop *shop, gconstpointer data)
   g_assert_cmpint (INT ("tasks.1.blocked_by.0"), ==, INT ("tasks.0.id"));
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
   g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "failed");
+  g_assert_cmpstr (TEXT ("needs_you.0.tasks.0.reason"), ==, "exit 1");
+  g_assert_cmpstr (TEXT ("plans.0.tasks.0.reason"), ==, "exit 1");
   g_assert_cmpuint (CALL (&shop->foreman, TASK_RETRY, task, NULL), ==, 200);
   g_assert_cmpstr (TEXT ("plan.state"), ==, "active");
   g_assert_cmpstr (TEXT ("task.state"), ==, "ready");
@@ -805,6 +807,66 @@ test_returned (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("items.0.kind"), ==, "job.returned");
   g_assert_cmpstr (TEXT ("items.0.text"), ==, "no such file");
   g_assert_cmpstr (TEXT ("items.1.kind"), ==, "task.ready");
+}
+
+/* What a person needs: why it failed, the last lines rather than the first; and who ends a review. */
+static void
+test_needs_of_tasks (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  const char *command = "{\"foreman_command\": {\"command\": [\"true\"]}}";
+  g_autofree char *many = g_strnfill (500, 'x');
+  g_autofree char *event = g_strdup_printf (
+      "{\"sequence\": 1, \"text\": \"%s\\nlast but one\\nlast \\u00e4\\n\"}", many);
+
+  (void) data;
+  start (f, &shop->foreman);
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+  const char *job = ID ("job.id"), *task = ID ("task.id");
+  g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, event), ==, 201);
+  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job,
+                          "{\"sequence\": 9223372036854775807, \"outcome\": \"failed\"}"),
+                    ==, 422);
+  PROBLEM (422, "invalid",
+           "\"sequence\", \"problem\": \"is not an integer from 1 to 9007199254740991\"");
+  g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job,
+                          "{\"sequence\": 2, \"outcome\": \"failed\", \"text\": \"exit 3\"}"),
+                    ==, 200);
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  const char *reason = TEXT ("needs_you.0.tasks.0.reason");
+  g_assert_true (g_str_has_suffix (reason, "xx\nlast but one\nlast \xc3\xa4\nexit 3"));
+  g_assert_true (g_str_has_prefix (reason, "\xe2\x80\xa6xx"));
+  g_assert_cmpint (g_utf8_strlen (reason, -1), ==, 400);
+  g_assert_cmpuint (CALL (&f->admin, TASK_RETRY, task, NULL), ==, 200);
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+  job = ID ("job.id");
+  g_autofree char *line = g_strdup_printf ("{\"sequence\": 1, \"text\": \"%s\"}", many);
+  g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, line), ==, 201);
+  g_assert_cmpuint (
+      CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 2, \"outcome\": \"review\"}"), ==, 200);
+  /* A turn runs: the foreman ends it. */
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
+  g_assert_cmpuint (CALL (&shop->foreman, LEASE_END, srv_fixture_id (shop->foreman.lease), NULL),
+                    ==, 200);
+  for (guint one = 0; one < 2; one++)
+    {
+      g_autofree char *query = g_strdup_printf ("project=%s", shop->project + 2);
+      g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL, one ? query : "all=false"), ==, 200);
+      g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "review");
+      g_assert_cmpstr (TEXT ("needs_you.0.project_name"), ==, "shop");
+      g_assert_cmpstr (ID ("needs_you.0.tasks.0.id"), ==, task);
+      g_assert_true (g_str_has_suffix (TEXT ("needs_you.0.tasks.0.reason"), "xx\nreview"));
+      g_assert_cmpint (INT ("projects.0.needs_user"), ==, 1);
+      g_assert_cmpint (INT ("needs_you_more"), ==, 0);
+    }
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", command), ==, 200);
+  g_assert_cmpint (INT ("needs_user"), ==, 0);
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
+  /* The admin may end it too. */
+  g_assert_cmpuint (CALL (&f->admin, TASK_UPDATE, task, "{\"state\": \"done\"}"), ==, 200);
+  g_assert_null (json_object_get (srv_fixture_get (f, "task"), "reason"));
 }
 
 static void
@@ -1015,6 +1077,7 @@ main (int argc, char **argv)
   SHOP ("/srv-ops/hours-kept", test_hours_kept);
   SHOP ("/srv-ops/too-many-paths", test_too_many_paths);
   SHOP ("/srv-ops/review-and-failure", test_review_and_failure);
+  SHOP ("/srv-ops/needs-of-tasks", test_needs_of_tasks);
   SHOP ("/srv-ops/cancel-running", test_cancel_running);
   SHOP ("/srv-ops/jobs", test_jobs);
   SHOP ("/srv-ops/holds", test_holds);

@@ -430,3 +430,12 @@ dbr_text_redact_url (const char *url)
   dbr_text_append_safe (out, host, (gssize) keep, DBR_TEXT_ONE_LINE);
   return g_string_free (g_steal_pointer (&out), FALSE);
 }
+
+char *
+dbr_text_dup_shell_word (const char *text)
+{
+  static const char plain[]
+      = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+.,:/@%";
+
+  return *text && text[strspn (text, plain)] == '\0' ? g_strdup (text) : g_shell_quote (text);
+}

@@ -68,4 +68,8 @@ dbr_mask_apply (const DbrMask *self, GString *text, gsize from, DbrMaskFlags fla
 char *
 dbr_text_redact_url (const char *url);
 
+/* @text as a POSIX shell takes it for one word: as it stands where that is plain, else quoted (transfer full). */
+char *
+dbr_text_dup_shell_word (const char *text);
+
 G_END_DECLS

@@ -112,12 +112,23 @@ only_project (SrvCall *self, SrvReply **out_refusal)
 }
 
 static SrvProject *
+project_by_id (SrvCall *self, gint64 id, SrvReply **out_refusal);
+
+static SrvProject *
 project_by_url (SrvCall *self, const char *url, SrvReply **out_refusal)
 {
   g_autofree char *canonical = srv_repo_url_canonical (url);
+  g_autoptr (GPtrArray) all = NULL;
+  gint64 id;
 
+  if (g_ascii_string_to_signed (url, 10, 1, G_MAXINT64, &id, NULL))
+    return project_by_id (self, id, out_refusal);
   if (!canonical)
     {
+      all = srv_store_find (self->store, SRV_FIND_PROJECTS, 0, 0, NULL, SRV_MAX_PAGE);
+      for (guint i = 0; i < all->len; i++)
+        if (strcmp (((SrvProject *) g_ptr_array_index (all, i))->name, url) == 0)
+          return g_ptr_array_steal_index (all, i);
       srv_call_problem (self, "repo_url", "is not a repository URL: like https://host/owner/name");
       *out_refusal = srv_call_refuse (self);
       return NULL;

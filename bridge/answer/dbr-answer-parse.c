@@ -6,7 +6,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-/* Which attributes and children each element takes; `when` goes with all. */
+/* Which attributes and children each element takes. */
 static const struct
 {
   const char *name;
@@ -14,15 +14,15 @@ static const struct
   const char *attributes, *children;
 } kinds[] = {
 #define CONTENT "line section each table log verbatim json call when otherwise"
-  { "line", ELEMENT_LINE, "when indent fails", "" },
-  { "section", ELEMENT_SECTION, "when title indent", CONTENT },
-  { "each", ELEMENT_EACH, "when in sort group last limit as indent", CONTENT " more" },
-  { "table", ELEMENT_TABLE, "when in sort limit indent", "column more" },
-  { "log", ELEMENT_LOG, "when in limit indent", "" },
-  { "verbatim", ELEMENT_VERBATIM, "when value", "" },
-  { "json", ELEMENT_JSON, "when value indent", "" },
-  { "call", ELEMENT_CALL, "when tool lead indent", "arg" },
-  { "when", ELEMENT_WHEN, "test", CONTENT },
+  { "line", ELEMENT_LINE, "offer when indent fails", "" },
+  { "section", ELEMENT_SECTION, "offer when title indent", CONTENT },
+  { "each", ELEMENT_EACH, "offer when in sort group last limit as indent", CONTENT " more" },
+  { "table", ELEMENT_TABLE, "offer when in sort limit indent", "column more" },
+  { "log", ELEMENT_LOG, "offer when in limit indent", "" },
+  { "verbatim", ELEMENT_VERBATIM, "offer when value", "" },
+  { "json", ELEMENT_JSON, "offer when value indent", "" },
+  { "call", ELEMENT_CALL, "offer when tool lead indent", "arg" },
+  { "when", ELEMENT_WHEN, "offer test", CONTENT },
   { "otherwise", ELEMENT_OTHERWISE, "", CONTENT },
 };
 
@@ -53,6 +53,7 @@ void
 element_free (gpointer data)
 {
   Element *self = data;
+  g_strfreev (self->offers);
   g_clear_pointer (&self->when, dbr_json_path_free);
   g_clear_pointer (&self->text, dbr_template_free);
   g_clear_pointer (&self->in, dbr_json_path_free);
@@ -297,6 +298,13 @@ read_arguments (const xmlNode *node, Element *self, GError **error)
   return TRUE;
 }
 
+static char **
+read_offers (const xmlNode *node)
+{
+  g_autofree char *text = dbr_xml_attribute (node, "offer");
+  return text ? g_strsplit (text, " ", -1) : NULL;
+}
+
 static gboolean
 read_list (const xmlNode *node, Element *self, GError **error)
 {
@@ -379,6 +387,7 @@ read_element (const xmlNode *node, guint depth, GError **error)
       return NULL;
     }
   g_autoptr (Element) self = new_element (kinds[k].kind, node);
+  self->offers = read_offers (node);
   const char *condition = self->kind == ELEMENT_WHEN ? "test" : "when";
   if (!dbr_xml_check (node, kinds[k].attributes, kinds[k].children, error)
       || !dbr_xml_uint (node, "indent", 0, ANSWER_MAX_INDENT, &self->indent, error)

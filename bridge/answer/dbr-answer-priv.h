@@ -50,6 +50,7 @@ typedef struct
   ElementKind kind;
   guint line; /* in the file */
   guint indent;
+  char **offers;     /* nullable: it stands in every offer */
   DbrJsonPath *when; /* nullable; `test` of <when> */
   DbrTemplate *text; /* line, section's title, call's lead; nullable in the latter */
   DbrJsonPath *in;   /* each, table, log, verbatim, json */

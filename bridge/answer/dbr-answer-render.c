@@ -349,26 +349,35 @@ drop_lines (Render *self)
   self->has_dropped = TRUE;
 }
 
+static gboolean
+is_offered (const Render *self, const Element *element)
+{
+  return element->offers == NULL || self->env->offer == NULL
+         || g_strv_contains ((const char *const *) element->offers, self->env->offer);
+}
+
 gboolean
 render_children (Render *self, const GPtrArray *children, guint indent, GError **error)
 {
   gboolean any_held = FALSE; /* among the conditions that stand directly before */
+  gboolean is_first = TRUE;
   for (guint i = 0; i < children->len && !self->no_room; i++)
     {
       const Element *element = g_ptr_array_index (children, i);
       gboolean is_shown = TRUE;
+      if (!is_offered (self, element))
+        continue;
       if (element->kind == ELEMENT_OTHERWISE)
         is_shown = !any_held;
       else if (!element->when)
         any_held = FALSE;
       else
         {
-          gboolean is_first
-              = i == 0 || !((const Element *) g_ptr_array_index (children, i - 1))->when;
           if (!holds (self, element->when, &is_shown, error))
             return FALSE;
           any_held = is_shown || (any_held && !is_first);
         }
+      is_first = element->when == NULL;
       if (is_shown && !render_element (self, element, indent + element->indent, error))
         return FALSE;
       drop_lines (self);

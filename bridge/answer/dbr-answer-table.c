@@ -194,6 +194,36 @@ append_argument (
   return TRUE;
 }
 
+/* As a shell takes it: a string without its quotes, quoted where the shell would read it otherwise. */
+static void
+append_typed (GString *line, const char *name, const GString *json)
+{
+  g_autoptr (DbrJsonDoc) doc
+      = dbr_json_doc_new_from_data (json->str, (gssize) json->len, NULL, NULL);
+  g_autofree char *string = doc ? dbr_json_dup_string (dbr_json_doc_root (doc)) : NULL;
+  g_autofree char *word = dbr_text_dup_shell_word (string ? string : json->str);
+  g_autoptr (GString) safe = g_string_new (NULL);
+
+  dbr_text_append_safe (safe, word, -1, DBR_TEXT_ONE_LINE);
+  g_string_append_printf (line, " %s=%s", name, safe->str);
+}
+
+static gboolean
+append_typed_arguments (Render *self, const Element *element, GString *line, GError **error)
+{
+  for (guint i = 0; i < element->arguments->len; i++)
+    {
+      const CallArgument *argument = g_ptr_array_index (element->arguments, i);
+      g_autoptr (GString) json = g_string_new (NULL);
+      gboolean is_absent = FALSE;
+      if (!append_argument (self, argument, json, &is_absent, error))
+        return FALSE;
+      if (!is_absent)
+        append_typed (line, argument->name, json);
+    }
+  return TRUE;
+}
+
 static gboolean
 append_arguments (Render *self, const Element *element, GString *line, GError **error)
 {
@@ -232,8 +262,11 @@ render_call (Render *self, const Element *element, guint indent, GError **error)
       if (has_any)
         g_string_append (line, ": ");
     }
-  g_string_append_printf (line, "%s ", element->tool);
-  if (!append_arguments (self, element, line, error))
+  const char *typed
+      = self->env->typed ? self->env->typed (element->tool, self->env->typed_data) : NULL;
+  g_string_append_printf (line, "%s%s", typed ? typed : element->tool, typed ? "" : " ");
+  if (!(typed ? append_typed_arguments (self, element, line, error)
+              : append_arguments (self, element, line, error)))
     return FALSE;
   const char *shut = self->env->shut ? self->env->shut (element->tool, self->env->shut_data) : NULL;
   if (shut)

@@ -11,6 +11,7 @@ typedef struct
   gpointer user_data;
   GPtrArray *bound; /* (element-type utf8), transfer none: names of `as` around here */
   guint line;
+  const char *const *offers; /* nullable: of the innermost element that has some */
 } Visit;
 
 static void
@@ -63,17 +64,28 @@ visit_call (const Visit *self, const Element *element)
     }
   g_ptr_array_add (names, NULL);
   if (self->visitor->call)
-    self->visitor->call (element->tool, (const char *const *) names->pdata, element->line,
-                         self->user_data);
+    self->visitor->call (element->tool, (const char *const *) names->pdata, self->offers,
+                         element->line, self->user_data);
+}
+
+static void
+visit_offers (Visit *self, const Element *element)
+{
+  for (guint i = 0; element->offers && element->offers[i] && self->visitor->offer; i++)
+    self->visitor->offer (element->offers[i], element->line, self->user_data);
+  if (element->offers)
+    self->offers = (const char *const *) element->offers;
 }
 
 static void
 visit_children (Visit *self, const GPtrArray *children)
 {
+  const char *const *offers = self->offers;
   for (guint i = 0; children && i < children->len; i++)
     {
       const Element *element = g_ptr_array_index (children, i);
       self->line = element->line;
+      visit_offers (self, element);
       visit_path (self, element->when);
       visit_path (self, element->in);
       visit_template (self, element->limit);
@@ -90,6 +102,7 @@ visit_children (Visit *self, const GPtrArray *children)
       visit_children (self, element->more);
       if (element->as)
         g_ptr_array_remove_index (self->bound, self->bound->len - 1);
+      self->offers = offers;
     }
 }
 
@@ -97,6 +110,6 @@ void
 dbr_answer_visit (const DbrAnswer *self, const DbrAnswerVisitor *visitor, gpointer user_data)
 {
   g_autoptr (GPtrArray) bound = g_ptr_array_new ();
-  Visit visit = { visitor, user_data, bound, 0 };
+  Visit visit = { visitor, user_data, bound, 0, NULL };
   visit_children (&visit, self->children);
 }

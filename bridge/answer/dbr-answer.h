@@ -43,14 +43,20 @@ dbr_answer_free (DbrAnswer *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrAnswer, dbr_answer_free)
 
 /* What it refers to, for the loader's checks: calls @root for each root name ("failed", "http.run.rows", "args", "pool"...), @parameter for each parameter name and @call for each <call>:
- * tool and its argument names. Any may be NULL. Names bound by `as` are not reported inside their each. */
+ * tool and its argument names, @offer for each name of an offer. Any may be NULL. Names bound by `as` are not reported inside their each. */
 typedef struct
 {
   void (*root) (const char *name,
                 const xmlNode *where,
                 gpointer user_data); /* where: line only, may be NULL after load */
   void (*parameter) (const char *name, guint line, gpointer user_data);
-  void (*call) (const char *tool, const char *const *arguments, guint line, gpointer user_data);
+  /* @offers: nullable: those that the call is printed in */
+  void (*call) (const char *tool,
+                const char *const *arguments,
+                const char *const *offers,
+                guint line,
+                gpointer user_data);
+  void (*offer) (const char *name, guint line, gpointer user_data);
 } DbrAnswerVisitor;
 void
 dbr_answer_visit (const DbrAnswer *self, const DbrAnswerVisitor *visitor, gpointer user_data);
@@ -67,6 +73,11 @@ typedef struct
   /* A note for <call> of a tool whose gate is shut, e.g. "shut: AIRFLOW_MCP_ALLOW_WRITES"; NULL when open. (transfer none) */
   const char *(*shut) (const char *tool, gpointer user_data);
   gpointer shut_data;
+  const char *offer; /* nullable: elements of other offers aren't printed */
+  /* Nullable: how a person types a call of the tool, up to its arguments ("drawbridge engine history"), which then
+   * stand as NAME=VALUE; NULL: as a model calls it (transfer none). */
+  const char *(*typed) (const char *tool, gpointer user_data);
+  gpointer typed_data;
   /* Nullable: for --output json gets what every outermost each, table, log and json chose: the elements
    * of an array, indented and with commas between them, their numbers as they came. */
   GString *records;

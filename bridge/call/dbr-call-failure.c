@@ -261,10 +261,12 @@ append_problems (GString *out, const DbrStep *step, const DbrPart *part)
     return;
   for (guint i = 0; i < dbr_node_list_size (&nodes) && i < PROBLEMS_MAX; i++)
     {
-      gboolean any;
+      g_autoptr (GString) problem = g_string_new (NULL);
       env.current = dbr_node_list_get (&nodes, i);
-      g_string_append (out, "\n- ");
-      dbr_template_append (backend->error_problem, &env, 0, out, &any, NULL);
+      dbr_template_append (backend->error_problem, &env, 0, problem, NULL, NULL);
+      /* The only one is often what was just said as a whole. */
+      if (dbr_node_list_size (&nodes) > 1 || strstr (out->str, problem->str) == NULL)
+        g_string_append_printf (out, "\n- %s", problem->str);
     }
   if (dbr_node_list_size (&nodes) > PROBLEMS_MAX)
     g_string_append_printf (out, "\n- and %u more", dbr_node_list_size (&nodes) - PROBLEMS_MAX);
@@ -281,9 +283,16 @@ code_of (const DbrStep *step, const DbrPart *part)
   return path && part->problem ? dbr_json_dup_string (dbr_json_path_first (path, &env)) : NULL;
 }
 
-/* The narrowest that fits: status and code, then the code, then the status. */
+static gboolean
+is_offered (const DbrAdvice *advice, const DbrOffer *offer)
+{
+  return advice->offers == NULL || offer == NULL
+         || g_strv_contains ((const char *const *) advice->offers, offer->name);
+}
+
+/* The narrowest that fits: status and code, then the code, then the status; of two the one for this offer. */
 static const DbrAdvice *
-find_advice (const GPtrArray *all, guint status, const char *code)
+find_advice (const GPtrArray *all, const DbrOffer *offer, guint status, const char *code)
 {
   const DbrAdvice *best = NULL;
   guint best_rank = 0;
@@ -291,8 +300,8 @@ find_advice (const GPtrArray *all, guint status, const char *code)
   for (guint i = 0; i < all->len; i++)
     {
       const DbrAdvice *advice = g_ptr_array_index (all, i);
-      guint rank = (advice->code ? 2 : 0) + (advice->status ? 1 : 0);
-      if ((advice->status && advice->status != status)
+      guint rank = (advice->code ? 4 : 0) + (advice->status ? 2 : 0) + (advice->offers ? 1 : 0);
+      if (!is_offered (advice, offer) || (advice->status && advice->status != status)
           || (advice->code && g_strcmp0 (advice->code, code) != 0) || rank <= best_rank)
         continue;
       best = advice;
@@ -306,14 +315,15 @@ append_advice (GString *out, DbrStep *step, const DbrPart *part, guint status)
 {
   const DbrBackendDef *backend = step->call->catalogue->backend;
   g_autofree char *code = code_of (step, part);
-  const DbrAdvice *advice = find_advice (step->def->advice, status, code);
+  const DbrOffer *offer = step->call->catalogue->offer;
+  const DbrAdvice *advice = find_advice (step->def->advice, offer, status, code);
 
   if (advice)
     append_template (out, advice->advice, step->call, part->item);
-  else if ((advice = find_advice (backend->error_advice, status, code)) != NULL)
+  else if ((advice = find_advice (backend->error_advice, offer, status, code)) != NULL)
     append_template (out, advice->advice, step->call,
                      part->problem ? dbr_json_doc_root (part->problem) : DBR_JSON_NONE);
-  if (advice && advice->code && status != 401)
+  if (advice && advice->code && (status != 401 || (offer && offer->is_shell_only)))
     return; /* it knows better than the status */
   if (status == 401 || is_refused_token (backend->sign_in, status, part->error))
     append_credentials (out, step->call);
@@ -368,6 +378,20 @@ append_address (GString *out, const DbrCall *self)
     g_string_append_printf (out, "\n%s", backend->unreachable);
 }
 
+/* What was answered; to a person, where the backend words its failures itself, only that. */
+static void
+append_refusal (GString *out, DbrStep *step, const DbrPart *part, const EngResponse *response)
+{
+  const DbrOffer *offer = step->call->catalogue->offer;
+  g_autofree char *code = offer && offer->is_shell_only ? code_of (step, part) : NULL;
+  g_autofree char *detail = code ? detail_of (step->call, response) : NULL;
+
+  if (detail && *detail)
+    g_string_append (out, detail);
+  else
+    g_string_append_printf (out, "%s answered %s", part->url, part->error);
+}
+
 char *
 dbr_call_failure_text (DbrStep *step, const DbrPart *part, const EngResponse *response)
 {
@@ -375,7 +399,7 @@ dbr_call_failure_text (DbrStep *step, const DbrPart *part, const EngResponse *re
 
   if (response->error == NULL)
     {
-      g_string_append_printf (out, "%s answered %s", part->url, part->error);
+      append_refusal (out, step, part, response);
       append_problems (out, step, part);
       append_advice (out, step, part, response->status);
     }

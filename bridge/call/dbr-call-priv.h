@@ -97,6 +97,8 @@ struct _DbrCall
   DbrAsking asking;
   gboolean assume_yes;
   gboolean json_output;
+  DbrTypedFunc typed; /* nullable */
+  gpointer typed_data;
   gboolean wants_progress;
   DbrJsonDoc *input_responses_doc;
   DbrJson input_responses;

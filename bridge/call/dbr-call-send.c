@@ -304,6 +304,20 @@ select_one (const DbrJsonPath *path,
 static gboolean
 append_members (const GPtrArray *fields, const DbrJsonPathEnv *env, GString *body, GError **error);
 
+/* A path that can select several gives an array, whatever it selects today. */
+static void
+append_array (const DbrNodeList *nodes, GString *value)
+{
+  g_string_append_c (value, '[');
+  for (guint i = 0; i < dbr_node_list_size (nodes); i++)
+    {
+      if (i)
+        g_string_append_c (value, ',');
+      dbr_json_append (dbr_node_list_get (nodes, i), value);
+    }
+  g_string_append_c (value, ']');
+}
+
 /* The value of a field as JSON; *out_present FALSE: it is left out. */
 static gboolean
 append_value_of (const DbrField *field,
@@ -329,7 +343,9 @@ append_value_of (const DbrField *field,
       DbrJson node;
       if (!select_one (field->from, env, &nodes, &node, error))
         return FALSE;
-      if (dbr_json_exists (node))
+      if (!dbr_json_path_is_singular (field->from))
+        append_array (&nodes, value);
+      else if (dbr_json_exists (node))
         dbr_json_append (node, value);
       else if (field->absent)
         dbr_json_append (dbr_json_doc_root (field->absent), value);

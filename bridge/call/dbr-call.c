@@ -144,6 +144,9 @@ append_write_notes (DbrCall *self, GString *out)
 {
   if (self->flag_decided)
     g_string_append (out, "(This client can't ask the user; the gate's flag alone decided.)\n");
+  /* Who typed the command knows where the own engine is. */
+  if (self->typed && self->catalogue->backend->has_engine_socket)
+    return;
   if (self->write_was_acknowledged && strstr (out->str, dbr_backend_origin (self->backend)) == NULL)
     g_string_append_printf (out, "(sent to %s)\n", dbr_backend_origin (self->backend));
 }
@@ -211,6 +214,9 @@ render (DbrCall *self)
   env.boundary = self->boundary ? self->boundary : boundary;
   env.shut = shut_note;
   env.shut_data = self;
+  env.offer = self->catalogue->offer ? self->catalogue->offer->name : NULL;
+  env.typed = self->typed;
+  env.typed_data = self->typed_data;
   env.records = records;
   env.out_fails = &fails;
   if (!dbr_tool_answer (self->tool))

@@ -16,6 +16,8 @@ typedef struct
   DbrBackend *backend;
   gboolean assume_yes;
   gboolean json_output;
+  DbrTypedFunc typed;
+  gpointer typed_data;
   gint64 now_us;
   guint max_steps;
   const char *boundary;
@@ -80,8 +82,9 @@ static DbrCallResult *
 argument_problem (const Host *self, const DbrTool *tool, const GError *error)
 {
   DbrCallResult *result = g_new0 (DbrCallResult, 1);
+  const char *called = self->typed ? self->typed (tool->name, self->typed_data) : tool->name;
   g_autofree char *text = g_strdup_printf (
-      "Nothing was sent: the arguments of %s are not right.\n%s", tool->name, error->message);
+      "Nothing was sent: the arguments of %s are not right.\n%s", called, error->message);
   g_autoptr (GString) safe = g_string_new (NULL);
 
   dbr_text_append_safe (safe, text, -1, DBR_TEXT_LINES);
@@ -122,6 +125,8 @@ make_call (Host *self,
   call->asking = request->asking;
   call->assume_yes = self->assume_yes;
   call->json_output = self->json_output;
+  call->typed = self->typed;
+  call->typed_data = self->typed_data;
   call->now_us = self->now_us;
   call->steps_left = self->max_steps;
   call->boundary = self->boundary;
@@ -207,6 +212,8 @@ dbr_host_new (DbrCatalogue *catalogue, const DbrHostOptions *options, GError **e
   self->calls = g_hash_table_new_full (NULL, NULL, (GDestroyNotify) dbr_call_free, NULL);
   self->assume_yes = options->assume_yes;
   self->json_output = options->json_output;
+  self->typed = options->typed;
+  self->typed_data = options->typed_data;
   self->now_us = options->now_us;
   self->max_steps = options->max_steps;
   self->boundary = options->boundary;

@@ -13,6 +13,8 @@ typedef struct
   const char *scope; /* nullable */
   gboolean hide_gated;
   gboolean is_command_line; /* texts are for a person at a shell, not for a client's user */
+  DbrTypedFunc typed;       /* nullable */
+  gpointer typed_data;
   gboolean assume_yes;      /* the person at the terminal said yes beforehand (call --yes) */
   gboolean json_output;     /* answers are the records as JSON (call --output json) */
   gint64 now_us;            /* tests: the time that every call believes; 0: the clock */

@@ -382,7 +382,11 @@ report_no_tool (const Pass *pass, const DbrOffer *offer, const char *name, guint
 
 /* A tool of several offers must find what it names in each of them. */
 static void
-on_answer_call (const char *name, const char *const *arguments, guint line, gpointer user_data)
+on_answer_call (const char *name,
+                const char *const *arguments,
+                const char *const *offers,
+                guint line,
+                gpointer user_data)
 {
   const Pass *pass = user_data;
   const DbrCatalogue *catalogue = pass->loader->catalogue;
@@ -393,7 +397,8 @@ on_answer_call (const char *name, const char *const *arguments, guint line, gpoi
     {
       const DbrOffer *offer
           = catalogue->offers->len ? g_ptr_array_index (catalogue->offers, i) : NULL;
-      if (!dbr_tool_is_offered (pass->tool, offer))
+      if (!dbr_tool_is_offered (pass->tool, offer)
+          || (offers && offer && !g_strv_contains (offers, offer->name)))
         continue;
       const DbrTool *tool = dbr_offer_find (catalogue, offer, name);
       if (!tool)
@@ -404,9 +409,17 @@ on_answer_call (const char *name, const char *const *arguments, guint line, gpoi
 }
 
 static void
+on_answer_offer (const char *name, guint line, gpointer user_data)
+{
+  const Pass *pass = user_data;
+  dbr_offer_check_name (pass->loader, name, line ? line : pass->line);
+}
+
+static void
 check_answer (Pass *pass)
 {
-  static const DbrAnswerVisitor visitor = { on_answer_root, on_answer_parameter, on_answer_call };
+  static const DbrAnswerVisitor visitor
+      = { on_answer_root, on_answer_parameter, on_answer_call, on_answer_offer };
   pass->request = NULL;
   pass->line = dbr_loader_line (pass->loader, dbr_tool_answer (pass->tool));
   dbr_answer_visit (dbr_tool_answer (pass->tool), &visitor, pass);

@@ -85,6 +85,22 @@ check_param (DbrLoader *loader, const DbrParam *param)
 }
 
 static void
+check_advice (DbrLoader *loader, const GPtrArray *all)
+{
+  for (guint i = 0; i < all->len; i++)
+    {
+      const DbrAdvice *advice = g_ptr_array_index (all, i);
+      const char *unknown = unknown_offer (loader->catalogue, advice->offers);
+      if (!unknown)
+        continue;
+      g_autofree char *says = remedy (loader->catalogue, unknown);
+      dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_REFERENCE, dbr_loader_line (loader, advice),
+                          _ ("an <on> names the offer \"%s\", which isn't there; %s"), unknown,
+                          says);
+    }
+}
+
+static void
 check_tool (DbrLoader *loader, const DbrTool *tool)
 {
   const char *unknown = unknown_offer (loader->catalogue, tool->offers);
@@ -97,6 +113,8 @@ check_tool (DbrLoader *loader, const DbrTool *tool)
     }
   for (guint i = 0; i < tool->params->len; i++)
     check_param (loader, g_ptr_array_index (tool->params, i));
+  for (guint i = 0; i < tool->requests->len; i++)
+    check_advice (loader, ((DbrRequestDef *) g_ptr_array_index (tool->requests, i))->advice);
 }
 
 static void
@@ -157,8 +175,20 @@ dbr_offers_check (DbrLoader *loader)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE,
                         dbr_loader_line (loader, g_ptr_array_index (self->offers, 0)),
                         _ ("no offer is the default; give one of them default=\"yes\""));
+  check_advice (loader, self->backend->error_advice);
   for (guint i = 0; i < self->tools->len; i++)
     check_tool (loader, g_ptr_array_index (self->tools, i));
+}
+
+void
+dbr_offer_check_name (DbrLoader *loader, const char *name, guint line)
+{
+  if (find (loader->catalogue, name))
+    return;
+  g_autofree char *says = remedy (loader->catalogue, name);
+  dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_REFERENCE, line,
+                      _ ("an element of the answer names the offer \"%s\", which isn't there; %s"),
+                      name, says);
 }
 
 static gboolean

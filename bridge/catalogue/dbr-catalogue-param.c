@@ -147,6 +147,7 @@ check_places (DbrLoader *loader, const xmlNode *node, const DbrParam *self)
     { "pattern", 1u << DBR_PARAM_STRING | 1u << DBR_PARAM_PATH },
     { "refuse", 1u << DBR_PARAM_STRING },
     { "slashes", 1u << DBR_PARAM_STRING },
+    { "local", 1u << DBR_PARAM_STRING },
     { "wildcard", 1u << DBR_PARAM_STRING },
     { "min-items", 1u << DBR_PARAM_ARRAY },
     { "max-items", 1u << DBR_PARAM_ARRAY },
@@ -307,7 +308,8 @@ dbr_param_read (DbrLoader *loader, const xmlNode *node, guint depth)
                         is_items ? "type minimum maximum min-length max-length pattern refuse "
                                    "min-items max-items"
                                  : "name type offer required default minimum maximum min-length "
-                                   "max-length pattern slashes wildcard refuse min-items max-items",
+                                   "max-length pattern slashes local wildcard refuse min-items "
+                                   "max-items",
                         "value items param"))
     return NULL;
   g_autoptr (DbrParam) self = g_new0 (DbrParam, 1);
@@ -336,6 +338,12 @@ dbr_param_read (DbrLoader *loader, const xmlNode *node, guint depth)
         self->name);
   dbr_loader_yes_no (loader, node, "required", &self->required);
   dbr_loader_yes_no (loader, node, "slashes", &self->slashes);
+  dbr_loader_yes_no (loader, node, "local", &self->is_local);
+  if (self->is_local && depth > 0)
+    dbr_loader_problem (
+        loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),
+        _ ("\"%s\" is a member, so it can't be local; make it a parameter of the tool"),
+        self->name);
   self->wildcard = dbr_xml_attribute (node, "wildcard");
   if (self->wildcard && self->required)
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_RULE, dbr_node_line (node),

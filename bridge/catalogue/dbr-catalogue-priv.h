@@ -212,6 +212,9 @@ gboolean
 dbr_offer_is_wanted (const DbrLoader *loader, const xmlNode *tool);
 void
 dbr_offers_check (DbrLoader *loader);
+/* Of an answer's element. */
+void
+dbr_offer_check_name (DbrLoader *loader, const char *name, guint line);
 /* Whether the tool is in @offer (NULL: the file has none). */
 gboolean
 dbr_tool_is_offered (const DbrTool *self, const DbrOffer *offer);

@@ -44,6 +44,7 @@ dbr_advice_free (gpointer data)
 {
   DbrAdvice *self = data;
   g_free (self->code);
+  g_strfreev (self->offers);
   g_clear_pointer (&self->advice, dbr_template_free);
   g_free (self);
 }
@@ -200,8 +201,10 @@ read_field (DbrLoader *loader, const xmlNode *node, GPtrArray *all, guint depth)
   field->absent = dbr_loader_json (loader, node, "absent");
   if (dbr_xml_first_element (node))
     read_nested (loader, node, field, depth);
-  if (field->from && !dbr_json_path_is_singular (field->from))
-    rule (loader, node, _ ("its from may select several values; a field holds one: name one node"));
+  if (field->from && !dbr_json_path_is_singular (field->from) && field->absent)
+    rule (loader, node,
+          _ ("its from may select several values, which is an array and never absent; remove "
+             "absent, or name one node"));
   if (xmlHasProp (node, (const xmlChar *) "absent") && !xmlHasProp (node, (const xmlChar *) "from"))
     dbr_loader_problem (loader, DBR_CATALOGUE_ERROR_GRAMMAR, dbr_node_line (node),
                         _ ("<field> has absent without from; it is what is sent when from "
@@ -250,11 +253,23 @@ read_tail (DbrLoader *loader, const xmlNode *node, DbrRequestDef *self)
   tail->context = dbr_loader_template (loader, node, "context");
 }
 
-/* Two that would both be meant: the same status or any, and the same code or any. */
+static gboolean
+share_an_offer (char **some, char **others)
+{
+  if (some == NULL || others == NULL)
+    return some == others;
+  for (guint i = 0; some[i]; i++)
+    if (g_strv_contains ((const char *const *) others, some[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* Two that would both be meant: the same status or any, the same code or any, and in one offer. */
 static gboolean
 is_same_case (const DbrAdvice *one, const DbrAdvice *other)
 {
-  return one->status == other->status && g_strcmp0 (one->code, other->code) == 0;
+  return one->status == other->status && g_strcmp0 (one->code, other->code) == 0
+         && share_an_offer (one->offers, other->offers);
 }
 
 static void
@@ -274,7 +289,8 @@ dbr_advice_read (DbrLoader *loader, const xmlNode *node, GPtrArray *all)
   static const guint range[] = { 300, 599 };
   DbrAdvice case_of = { 0 };
   g_autofree char *code = NULL;
-  if (!dbr_loader_form (loader, node, "status code", ""))
+  g_auto (GStrv) offers = NULL;
+  if (!dbr_loader_form (loader, node, "status code offer", ""))
     return;
   gboolean status = xmlHasProp (node, (const xmlChar *) "status") != NULL;
   code = dbr_loader_word (loader, node, "code", DBR_WORD_CODE, FALSE);
@@ -286,14 +302,18 @@ dbr_advice_read (DbrLoader *loader, const xmlNode *node, GPtrArray *all)
     }
   if (status && !dbr_loader_uint (loader, node, "status", range, &case_of.status))
     return;
+  offers = dbr_loader_words (loader, node, "offer", DBR_WORD_CATALOGUE, 1);
   case_of.code = code;
+  case_of.offers = offers;
   for (guint i = 0; i < all->len; i++)
     if (is_same_case (g_ptr_array_index (all, i), &case_of))
       report_same_case (loader, node, &case_of);
   DbrAdvice *advice = g_new0 (DbrAdvice, 1);
   g_ptr_array_add (all, advice);
   advice->status = case_of.status;
+  dbr_loader_mark (loader, advice, node);
   advice->code = g_steal_pointer (&code);
+  advice->offers = g_steal_pointer (&offers);
   advice->advice = dbr_loader_template_text (loader, node);
 }
 

@@ -36,6 +36,7 @@ struct _DbrParam
   DbrParamType type;
   gboolean required;
   gboolean slashes;
+  gboolean is_local;         /* a path on the caller's machine: a shell makes it absolute */
   char *wildcard;            /* nullable: stands in the path when left out */
   DbrJsonDoc *default_value; /* nullable */
   char **values;             /* nullable: enum (as text) */
@@ -71,8 +72,9 @@ typedef struct
 
 typedef struct
 {
-  guint status; /* 0: any */
-  char *code;   /* nullable: any; else what the backend's error_code selects */
+  guint status;  /* 0: any */
+  char *code;    /* nullable: any; else what the backend's error_code selects */
+  char **offers; /* nullable: in every offer */
   DbrTemplate *advice;
 } DbrAdvice;
 

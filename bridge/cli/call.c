@@ -15,6 +15,7 @@ typedef struct
   gpointer call;
   GMainLoop *loop;
   DbrAskOutcome outcome;
+  gboolean last_alone;
   int status;
 } Run;
 
@@ -53,16 +54,40 @@ on_ask (gpointer user_data, const char *message, json_t *schema)
 }
 
 static void
+print_result (const DbrCallResult *result, gboolean last_alone)
+{
+  FILE *out = result->is_error ? stderr : stdout;
+  const char *last
+      = last_alone ? g_strrstr_len (result->text, (gssize) result->text_len, "\n") : NULL;
+  gsize before = last && !result->is_error ? (gsize) (last + 1 - result->text) : 0;
+
+  fwrite (result->text, 1, before, stderr);
+  fwrite (result->text + before, 1, result->text_len - before, out);
+  fputc ('\n', out);
+}
+
+static void
 on_done (gpointer user_data, DbrCallResult *result)
 {
   Run *run = user_data;
 
   run->call = NULL;
   run->status = result->is_error ? DBR_EXIT_FAILED : DBR_EXIT_OK;
-  fwrite (result->text, 1, result->text_len, result->is_error ? stderr : stdout);
-  fputc ('\n', result->is_error ? stderr : stdout);
+  print_result (result, run->last_alone);
   dbr_call_result_free (result);
   g_main_loop_quit (run->loop);
+}
+
+static const DbrParam *
+find_param (const DbrTool *tool, const char *name)
+{
+  for (guint i = 0; i < tool->params->len; i++)
+    {
+      const DbrParam *param = g_ptr_array_index (tool->params, i);
+      if (strcmp (param->name, name) == 0)
+        return param;
+    }
+  return NULL;
 }
 
 /* The parameter that a bare value is most likely meant for; NULL: the tool has none. */
@@ -78,14 +103,26 @@ likeliest (const DbrTool *tool)
   return tool->params->len ? g_ptr_array_index (tool->params, 0) : NULL;
 }
 
+gboolean
+dbr_cli_set_argument (json_t *arguments, const DbrParam *param, const char *text)
+{
+  g_autofree char *absolute
+      = param->is_local && *text ? g_canonicalize_filename (text, NULL) : NULL;
+
+  return json_object_set_new (arguments, param->name, json_string (absolute ? absolute : text))
+         == 0;
+}
+
 static gboolean
 add_pair (json_t *object, const DbrTool *tool, const char *pair, GError **error)
 {
   const DbrParam *param = likeliest (tool);
   const char *equals = strchr (pair, '=');
   g_autofree char *name = equals ? g_strndup (pair, (gsize) (equals - pair)) : NULL;
+  const DbrParam *known = name ? find_param (tool, name) : NULL;
 
-  if (equals && json_object_set_new (object, name, json_string (equals + 1)) == 0)
+  if (known ? dbr_cli_set_argument (object, known, equals + 1)
+            : equals && json_object_set_new (object, name, json_string (equals + 1)) == 0)
     return TRUE;
   if (equals)
     g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_TYPE,
@@ -133,13 +170,14 @@ read_arguments (const DbrTool *tool, char **pairs, const char *json, GError **er
 }
 
 int
-dbr_cli_run_tool (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments)
+dbr_cli_run_tool (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments, gboolean last_alone)
 {
   Run run = { 0 };
   DbrCallEvents events = { NULL, on_ask, on_done };
   DbrCallRequest request = { 0 };
 
   run.host = host;
+  run.last_alone = last_alone;
   run.loop = g_main_loop_new (NULL, FALSE);
   request.tool = tool;
   request.arguments = dbr_json_doc_root (arguments);
@@ -170,7 +208,37 @@ call_tool (DbrToolHost *host, const char *name, char **pairs, const char *json)
       return DBR_EXIT_USAGE;
     }
   arguments = read_arguments (tool, pairs, json, &error);
-  return arguments ? dbr_cli_run_tool (host, name, arguments) : dbr_cli_complain (error);
+  return arguments ? dbr_cli_run_tool (host, name, arguments, FALSE) : dbr_cli_complain (error);
+}
+
+/* "drawbridge call --backend engine --client history". */
+static const char *
+typed (const char *tool, gpointer user_data)
+{
+  static char command[512];
+  const DbrOpenOptions *open = user_data;
+  const char *file = open->catalogue ? open->catalogue : open->backend;
+  g_autofree char *quoted = dbr_text_dup_shell_word (file);
+
+  g_snprintf (command, sizeof command, "drawbridge call %s %s%s%s %s",
+              open->catalogue ? "--catalogue" : "--backend", quoted, open->offer ? " --offer " : "",
+              open->offer ? open->offer : "", tool);
+  return command;
+}
+
+static gboolean
+is_backend (const char *word)
+{
+  g_auto (GStrv) names = dbr_install_catalogues ();
+
+  return g_strv_contains ((const char *const *) names, word);
+}
+
+/* FALSE: loading it will say what is wrong. */
+static gboolean
+is_known (const DbrOpenOptions *open)
+{
+  return open->backend == NULL || is_backend (open->backend);
 }
 
 static int
@@ -182,9 +250,13 @@ open_and_call (DbrOpenOptions *open, char **words, const char *json)
 
   if (!dbr_open_settle_offer (open, &error))
     return dbr_cli_complain (error);
-  if (open->backend == NULL && open->catalogue == NULL
-      && !dbr_open_find_tool (open, words[0], &error))
+  if (open->backend == NULL && open->catalogue == NULL && words[1] && !strpbrk (words[1], "={")
+      && is_backend (words[0]))
+    open->backend = g_strdup (*words++);
+  if (open->catalogue == NULL && is_known (open) && !dbr_open_find_tool (open, words[0], &error))
     return dbr_cli_complain (error);
+  open->typed = typed;
+  open->typed_data = open;
   host = dbr_open (open, &error);
   if (host == NULL)
     return dbr_cli_complain (error);
@@ -221,11 +293,19 @@ dbr_cli_call (int argc, char **argv)
           { "arguments", 0, 0, G_OPTION_ARG_STRING, &json, N_ ("the arguments as one JSON object"),
             "JSON" },
           { NULL } };
-  g_autoptr (GOptionContext) context = g_option_context_new (_ ("TOOL [NAME=VALUE...]"));
+  g_autoptr (GOptionContext) context = g_option_context_new (_ ("[BACKEND] TOOL [NAME=VALUE...]"));
   g_autoptr (GError) error = NULL;
 
   g_option_context_set_summary (context, _ ("Calls one tool and prints its answer. Exit status: 0 "
                                             "answered, 1 the answer is an error, 2 wrong use."));
+  g_option_context_set_description (context,
+                                    _ ("A tool that only one backend has needs no BACKEND. Where a "
+                                       "backend has several offers, each with tools of "
+                                       "its own,\nthe tool is looked for in all of them; one that "
+                                       "several have is that of the default offer, when the "
+                                       "BACKEND is named,\nelse --client, --coordinator or --offer "
+                                       "must say which. \"drawbridge tools\" lists "
+                                       "backends, offers and tools."));
   g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
   g_option_context_add_main_entries (context, more, GETTEXT_PACKAGE);
   if (!g_option_context_parse (context, &argc, &argv, &error))

@@ -27,6 +27,8 @@ int
 dbr_cli_catalogue (int argc, char **argv);
 int
 dbr_cli_engine (int argc, char **argv);
+/* Words of "drawbridge engine" that its own program understands; ends with NULL. */
+extern const char *const dbr_engine_programs[];
 
 /* ---- dbr-install.c: where the program's parts are, from the build tree or installed, wherever
  * that was moved to. */
@@ -63,6 +65,8 @@ typedef struct
   gboolean hide_gated;
   char *timeout;            /* nullable: as it was written */
   gboolean is_command_line; /* refusals say what to do at a shell */
+  DbrTypedFunc typed;       /* nullable */
+  gpointer typed_data;
   gboolean assume_yes;
   gboolean json_output;
 } DbrOpenOptions;
@@ -87,9 +91,14 @@ dbr_open_offers (const DbrOpenOptions *options, GError **error);
 gboolean
 dbr_open_settle_offer (DbrOpenOptions *options, GError **error);
 
-/* Calls one tool that the host has and prints its answer, a failure to standard error. Gives the exit status. */
+/* Calls one tool that the host has and prints its answer, a failure to standard error. With @last_alone only the
+ * answer's last line goes to standard output, what stands before it to standard error. Gives the exit status. */
 int
-dbr_cli_run_tool (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments);
+dbr_cli_run_tool (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments, gboolean last_alone);
+/* Sets an argument to the text of a command line; a path of this machine becomes absolute. FALSE: it is not UTF-8.
+ * @param: what it is of. */
+gboolean
+dbr_cli_set_argument (json_t *arguments, const DbrParam *param, const char *text);
 /* Whether @output is a form of answers; FALSE after saying what it takes. */
 gboolean
 dbr_cli_read_output (const char *output, gboolean *out_is_json);

@@ -184,6 +184,8 @@ dbr_open (const DbrOpenOptions *options, GError **error)
   how.scope = options->scope;
   how.hide_gated = options->hide_gated;
   how.is_command_line = options->is_command_line;
+  how.typed = options->typed;
+  how.typed_data = options->typed_data;
   how.assume_yes = options->assume_yes;
   how.json_output = options->json_output;
   return dbr_host_new (catalogue, &how, error);
@@ -241,6 +243,7 @@ typedef struct
 {
   char *backend;
   char *offer; /* nullable */
+  gboolean is_default;
 } Place;
 
 static void
@@ -265,6 +268,7 @@ add_place (GPtrArray *places, const DbrCatalogue *catalogue)
   Place *place = g_new0 (Place, 1);
   place->backend = g_strdup (catalogue->name);
   place->offer = catalogue->offer ? g_strdup (catalogue->offer->name) : NULL;
+  place->is_default = catalogue->offer && catalogue->offer->is_default;
   g_ptr_array_add (places, place);
 }
 
@@ -317,6 +321,37 @@ report_places (const GPtrArray *places, const char *tool, GError **error)
                tool, list->str);
 }
 
+/* The only one; of several in a backend that was named the one in its default offer. */
+static const Place *
+choose_place (const GPtrArray *places, gboolean is_named)
+{
+  for (guint i = 0; is_named && i < places->len; i++)
+    if (((const Place *) g_ptr_array_index (places, i))->is_default)
+      return g_ptr_array_index (places, i);
+  return places->len == 1 ? g_ptr_array_index (places, 0) : NULL;
+}
+
+static void
+report_no_tool (const Search *search, const char *backend, char **names, GError **error)
+{
+  g_autofree char *list = g_strjoinv (", ", names);
+  g_autofree char *remedy = dbr_cli_suggest (search->tool, search->names);
+
+  if (backend == NULL && g_strv_contains ((const char *const *) names, search->tool))
+    g_set_error (error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_REFERENCE,
+                 _ ("\"%s\" is a backend, not a tool; \"drawbridge tools %s\" lists its tools."),
+                 search->tool, search->tool);
+  else if (backend)
+    g_set_error (error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_REFERENCE,
+                 _ ("no tool \"%s\" in %s.%s \"drawbridge tools %s\" lists them."), search->tool,
+                 backend, remedy, backend);
+  else
+    g_set_error (
+        error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_REFERENCE,
+        _ ("no tool \"%s\" in any shipped backend (%s).%s \"drawbridge tools\" lists them."),
+        search->tool, list, remedy);
+}
+
 gboolean
 dbr_open_find_tool (DbrOpenOptions *options, const char *tool, GError **error)
 {
@@ -324,13 +359,16 @@ dbr_open_find_tool (DbrOpenOptions *options, const char *tool, GError **error)
   g_autoptr (GPtrArray) places = g_ptr_array_new_with_free_func (place_free);
   g_autoptr (GPtrArray) tools = g_ptr_array_new_with_free_func (g_free);
   const Search search = { tool, options->offer, places, tools };
+  const Place *place;
 
   for (guint i = 0; names[i]; i++)
-    if (!look_in (&search, names[i], error))
+    if ((options->backend == NULL || strcmp (options->backend, names[i]) == 0)
+        && !look_in (&search, names[i], error))
       return FALSE;
-  if (places->len == 1)
+  place = choose_place (places, options->backend != NULL);
+  if (place)
     {
-      const Place *place = g_ptr_array_index (places, 0);
+      g_free (options->backend);
       options->backend = g_strdup (place->backend);
       g_free (options->offer);
       options->offer = g_strdup (place->offer);
@@ -339,13 +377,6 @@ dbr_open_find_tool (DbrOpenOptions *options, const char *tool, GError **error)
   if (places->len > 1)
     report_places (places, tool, error);
   else
-    {
-      g_autofree char *list = g_strjoinv (", ", names);
-      g_autofree char *remedy = dbr_cli_suggest (tool, tools);
-      g_set_error (
-          error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_REFERENCE,
-          _ ("no tool \"%s\" in any shipped backend (%s).%s \"drawbridge tools\" lists them."),
-          tool, list, remedy);
-    }
+    report_no_tool (&search, options->backend, names, error);
   return FALSE;
 }

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "cli/dbr-cli.h"
+#include "cli/dbr-engine-command.h"
 #include "dbr-place.h"
 
 #include <errno.h>
@@ -19,46 +20,7 @@
 #include <unistd.h>
 
 #define TOKEN_MAX_BYTES 4096
-#define WORDS_MAX 2
-
-/* Words, and what their bare arguments are called: "a/b" is a when it is a number, else b; "..." joins
- * all that follow into the one before it. */
-typedef struct
-{
-  const char *words;
-  const char *tool;
-  const char *names; /* separated by spaces */
-  const char *summary;
-} Command;
-
-static const Command commands[] = {
-  { "status", "status", "",
-    N_ ("what runs, what waits, what needs you: [repo_url=URL] [all=true]") },
-  { "history", "history", "",
-    N_ ("what happened: [repo_url=URL] [task=ID] [limit=N] [before=SEQ]") },
-  { "ask", "ask_foreman", "text ...", N_ ("send the foreman a message: [repo_url=URL] TEXT") },
-  { "answer", "question_answer", "question text ...", N_ ("answer a foreman's question: ID TEXT") },
-  { "approve", "plan_approve", "plan version",
-    N_ ("approve a plan as it was shown: PLAN VERSION [and_stop_asking=true]") },
-  { "reject", "plan_reject", "plan version reason ...", N_ ("reject it: PLAN VERSION REASON") },
-  { "hold", "hold_place", "reason ...",
-    N_ ("let nothing new start: plan=ID, task=ID or project=ID, and why") },
-  { "release", "hold_release", "reason ...", N_ ("end a hold: plan=ID, task=ID or project=ID") },
-  { "project list", "list_projects", "", N_ ("the projects") },
-  { "project add", "project_add", "repo_url",
-    N_ ("add one: URL [name=N] [checkout=DIR] [preset=P] [command=JSON]") },
-  { "project set", "project_set", "project/repo_url",
-    N_ ("change one: ID-or-URL SETTING=VALUE..., such as approval=never") },
-  { "project remove", "project_remove", "project/repo_url", N_ ("remove one: ID-or-URL") },
-  { "token list", "token_list", "", N_ ("the tokens that were made") },
-  { "token new", "token_new", "role name", N_ ("make one, shown once: ROLE NAME") },
-  { "token revoke", "token_revoke", "token", N_ ("end one: ID") },
-  { "lease", "lease_take", "project/repo_url holder",
-    N_ ("take the lease of a project: ID-or-URL HOLDER [ttl=SECONDS]") },
-};
-
-/* Words that the engine's own program understands. */
-static const char *const programs[] = { "serve", "work", "attach", "backup", "check", NULL };
+const char *const dbr_engine_programs[] = { "serve", "work", "attach", "backup", "check", NULL };
 
 /* ---- the engine's own program */
 
@@ -128,96 +90,21 @@ make_environment (GError **error)
   return g_environ_setenv (g_steal_pointer (&environment), "BRIGADA_ALLOW_WRITES", "1", FALSE);
 }
 
-/* ---- words to a tool's arguments */
+/* ---- one command */
 
-static const Command *
-find_command (int argc, char **argv, int *out_n_words)
+static const char *
+typed (const char *tool, gpointer user_data)
 {
-  for (int n = MIN (argc, WORDS_MAX); n > 0; n--)
-    {
-      g_autofree char *words
-          = n == 2 ? g_strjoin (" ", argv[0], argv[1], NULL) : g_strdup (argv[0]);
-      for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-        if (strcmp (commands[i].words, words) == 0)
-          {
-            *out_n_words = n;
-            return &commands[i];
-          }
-    }
-  return NULL;
-}
+  static char command[80];
+  const DbrEngineCommand *self = dbr_engine_command_of (tool);
 
-static const DbrParam *
-find_param (const DbrTool *tool, const char *name, gsize len)
-{
-  for (guint i = 0; i < tool->params->len; i++)
-    {
-      const DbrParam *param = g_ptr_array_index (tool->params, i);
-      if (strlen (param->name) == len && strncmp (param->name, name, len) == 0)
-        return param;
-    }
-  return NULL;
-}
-
-/* name=value of a parameter that the tool has; anything else is a bare word, equals signs and all. */
-static gboolean
-take_pair (json_t *arguments, const DbrTool *tool, const char *word)
-{
-  const char *equals = strchr (word, '=');
-  const DbrParam *param = equals ? find_param (tool, word, (gsize) (equals - word)) : NULL;
-
-  if (param == NULL)
-    return FALSE;
-  return json_object_set_new (arguments, param->name, json_string (equals + 1)) == 0;
-}
-
-static gboolean
-add_word (json_t *arguments, const char *name, const char *word)
-{
-  g_auto (GStrv) either = g_strsplit (name, "/", 2);
-  gboolean is_number = word[strspn (word, "0123456789")] == '\0';
-  const char *key = either[1] && !is_number ? either[1] : either[0];
-  const char *before = json_string_value (json_object_get (arguments, key));
-  g_autofree char *joined = before ? g_strdup_printf ("%s %s", before, word) : g_strdup (word);
-
-  return json_object_set_new (arguments, key, json_string (joined)) == 0;
-}
-
-/* Bare words fill the names in order; the last name takes all that are left when "..." follows it. */
-static DbrJsonDoc *
-read_words (const Command *command, const DbrTool *tool, char **words, GError **error)
-{
-  g_auto (GStrv) names = g_strsplit (command->names, " ", -1);
-  json_auto_t *arguments = json_object ();
-  gboolean fits = TRUE;
-  guint next = 0;
-  char *text;
-  DbrJsonDoc *doc;
-
-  for (guint i = 0; words[i] && fits; i++)
-    {
-      if (take_pair (arguments, tool, words[i]))
-        continue;
-      if (names[next] && strcmp (names[next], "...") == 0)
-        fits = add_word (arguments, names[next - 1], words[i]);
-      else
-        fits = names[next] && *names[next] && add_word (arguments, names[next], words[i]);
-      next += names[next] && strcmp (names[next], "...") != 0;
-      if (!fits)
-        g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_UNKNOWN,
-                     _ ("\"%s\" means nothing here. drawbridge engine %s: %s"), words[i],
-                     command->words, _ (command->summary));
-    }
-  if (!fits)
-    return NULL;
-  text = json_dumps (arguments, JSON_COMPACT);
-  doc = dbr_json_doc_new_from_data (text ? text : "{}", -1, NULL, error);
-  free (text);
-  return doc;
+  (void) user_data;
+  g_snprintf (command, sizeof command, "drawbridge engine %s", self ? self->words : tool);
+  return command;
 }
 
 static int
-run_tool (DbrOpenOptions *open, const Command *command, char **words)
+run_tool (DbrOpenOptions *open, const DbrEngineCommand *command, char **words)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (DbrJsonDoc) arguments = NULL;
@@ -230,41 +117,80 @@ run_tool (DbrOpenOptions *open, const Command *command, char **words)
   host = dbr_open (open, &error);
   if (host == NULL)
     return dbr_cli_complain (error);
-  arguments = read_words (command, dbr_catalogue_find (dbr_host_catalogue (host), command->tool),
-                          words, &error);
+  arguments = dbr_engine_command_read (
+      command, dbr_catalogue_find (dbr_host_catalogue (host), command->tool), words, &error);
   if (arguments)
-    status = dbr_cli_run_tool (host, command->tool, arguments);
+    status = dbr_cli_run_tool (host, command->tool, arguments,
+                               command->is_product && !open->json_output);
   else
     dbr_cli_complain (error);
   dbr_host_free (host);
   return status;
 }
 
-/* ---- the command line */
+/* ---- help */
 
 static char *
 describe (void)
 {
   GString *out = g_string_new (NULL);
+  g_autofree char *list = dbr_engine_command_list (NULL);
 
   g_string_append (out, _ ("Commands that run until they are done:\n"));
   g_string_append (
       out, _ ("  serve, work, attach, backup, check    \"drawbridge-engine --help\" tells more\n"));
-  g_string_append (out, _ ("Commands that ask the running engine:\n"));
-  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    g_string_append_printf (out, "  %-15s %s\n", commands[i].words, _ (commands[i].summary));
+  g_string_append (out, _ ("Commands that ask the running engine (PROJECT: a name, number or URL; "
+                           "each has a --help of its own):\n"));
+  g_string_append (out, list);
   g_string_append (out, _ ("The token comes from BRIGADA_TOKEN, else from the file that the engine "
                            "wrote at its first start."));
   return g_string_free (out, FALSE);
 }
 
+/* "engine approve --help" is about approve, "engine project --help" about the commands that begin so. */
+static gboolean
+help_of_one (DbrOpenOptions *open, char **words, int *out_status)
+{
+  g_autoptr (GError) error = NULL;
+  int n_words = 0;
+  const DbrEngineCommand *command = words[0] ? dbr_engine_command_find (words, &n_words) : NULL;
+  g_autofree char *group = words[0] && !command ? dbr_engine_command_list (words[0]) : NULL;
+  g_autofree char *text = NULL;
+  DbrToolHost *host;
+
+  *out_status = DBR_EXIT_OK;
+  if (command == NULL && (group == NULL || *group == '\0'))
+    return FALSE;
+  if (command == NULL)
+    {
+      g_print ("%s", group);
+      return TRUE;
+    }
+  host = dbr_open (open, &error);
+  if (host == NULL)
+    {
+      *out_status = dbr_cli_complain (error);
+      return TRUE;
+    }
+  text = dbr_engine_command_help (command,
+                                  dbr_catalogue_find (dbr_host_catalogue (host), command->tool));
+  g_print ("%s", text);
+  dbr_host_free (host);
+  return TRUE;
+}
+
+/* ---- the command line */
+
 int
 dbr_cli_engine (int argc, char **argv)
 {
-  g_auto (DbrOpenOptions) open = { .assume_yes = TRUE, .is_command_line = TRUE };
+  g_auto (DbrOpenOptions) open = { .assume_yes = TRUE, .is_command_line = TRUE, .typed = typed };
   g_autofree char *output = NULL;
+  gboolean wants_help = FALSE;
   const GOptionEntry entries[]
-      = { { "socket", 0, 0, G_OPTION_ARG_FILENAME, &open.socket,
+      = { { "help", 'h', 0, G_OPTION_ARG_NONE, &wants_help,
+            N_ ("this text; behind a command: that one's arguments"), NULL },
+          { "socket", 0, 0, G_OPTION_ARG_FILENAME, &open.socket,
             N_ ("the engine's unix socket, in place of any other address"), "PATH" },
           { "timeout", 0, 0, G_OPTION_ARG_STRING, &open.timeout,
             N_ ("how long a call may take (30)"), "SECONDS" },
@@ -273,12 +199,15 @@ dbr_cli_engine (int argc, char **argv)
           { NULL } };
   g_autoptr (GOptionContext) context = g_option_context_new (_ ("COMMAND [ARGUMENT...]"));
   g_autofree char *description = describe ();
+  g_autofree char *help = NULL;
+  g_autofree char *problem = NULL;
   g_autoptr (GError) error = NULL;
-  const Command *command;
-  int n_words = 0;
+  const DbrEngineCommand *command;
+  int n_words = 0, status;
 
-  if (argc > 1 && g_strv_contains (programs, argv[1]))
+  if (argc > 1 && g_strv_contains (dbr_engine_programs, argv[1]))
     return run_program (argv);
+  g_option_context_set_help_enabled (context, FALSE);
   g_option_context_set_summary (context,
                                 _ ("Runs the planning engine, and steers it from a shell."));
   g_option_context_set_description (context, description);
@@ -287,14 +216,20 @@ dbr_cli_engine (int argc, char **argv)
     return dbr_cli_complain (error);
   if (!dbr_cli_read_output (output, &open.json_output))
     return DBR_EXIT_USAGE;
-  command = find_command (argc - 1, argv + 1, &n_words);
-  if (command == NULL)
-    {
-      g_autofree char *help = g_option_context_get_help (context, TRUE, NULL);
-      g_printerr ("%s", help);
-      return DBR_EXIT_USAGE;
-    }
   open.backend = g_strdup (DBR_ENGINE);
   open.offer = g_strdup ("admin");
-  return run_tool (&open, command, argv + 1 + n_words);
+  if (wants_help && help_of_one (&open, argv + 1, &status))
+    return status;
+  if (wants_help || argc < 2)
+    {
+      help = g_option_context_get_help (context, TRUE, NULL);
+      (wants_help ? g_print : g_printerr) ("%s", help);
+      return wants_help ? DBR_EXIT_OK : DBR_EXIT_USAGE;
+    }
+  command = dbr_engine_command_find (argv + 1, &n_words);
+  if (command)
+    return run_tool (&open, command, argv + 1 + n_words);
+  problem = dbr_engine_command_complain (argv + 1);
+  g_printerr ("drawbridge engine: %s\n", problem);
+  return DBR_EXIT_USAGE;
 }

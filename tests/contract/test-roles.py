@@ -253,10 +253,10 @@ def check_command_line():
         check_token_file(token, folder)
         done = run("engine", "project", "frobnicate", **more)
         report("" if done.returncode == 2 and "project add" in done.stderr else done.stderr, "engine: words that mean nothing")
-        done = run("engine", "status", "nonsense", **more)
-        report("" if done.returncode == 2 and "means nothing here" in done.stderr else done.stderr, "engine: one word too many")
+        done = run("engine", "status", "app", "nonsense", **more)
+        report("" if done.returncode == 2 and '"nonsense" is one word too many. It is: drawbridge engine status' in done.stderr else done.stderr, "engine: one word too many")
         done = run("engine", "hold", "why", **more)
-        report("" if done.returncode == 1 and "exactly one of" in done.stderr else done.stderr, "engine hold: of what?")
+        report("" if done.returncode == 2 and "exactly one of" in done.stderr else done.stderr, "engine hold: of what?")
 
 
 def check_token_file(token, folder):

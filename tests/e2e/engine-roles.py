@@ -104,14 +104,14 @@ def set_up(world):
     code, text = world.admin("project", "add", "https://Example.org/acme/shop.git")
     expect("admin: a project", text, f"Added project", SHOP, "no foreman yet", status=0, got_status=code)
     code, text = world.admin("project", "add", "git@example.org:acme/shop.git")
-    expect("admin: one project in two spellings", text, "409", "is project", status=1, got_status=code)
+    expect("admin: one project in two spellings", text, "is project", "To change it: drawbridge engine project set", "!409", status=1, got_status=code)
     world.admin("project", "add", BLOG, "max_tasks=2", 'protected_paths=["ci/**"]', "hours=any")
     code, text = world.admin("project", "list")
     expect("admin: the projects", text, "2 projects", SHOP, BLOG, "max_tasks 2", "protected ci/**", status=0, got_status=code)
     tokens = {}
     for role in ("client", "worker"):
         code, text = world.admin("token", "new", role, "of-" + role)
-        tokens[role] = expect(f"admin: a {role}'s token", text, "shown this once:", status=0, got_status=code).split("\n")[1]
+        tokens[role] = expect(f"admin: a {role}'s token", text, "shown this once:", status=0, got_status=code).split("\n")[0]
     return tokens
 
 
@@ -153,7 +153,7 @@ def approve(world, coordinator, plan_id, question):
                 "Nothing was approved", "show the user the plan at version 2", status=1)
     coordinator("a plan that is not there", "plan_approve", {"plan": 9999, "version": 1}, "404", "There is no plan 9999", "status shows", status=1)
     text = coordinator("approves, for good", "plan_approve", {"plan": plan_id, "version": 2, "and_stop_asking": True},
-                       f"Approved version 2 of plan {plan_id}", "active", "Started:", "Index", "!Page",
+                       f"Approved version 2 of plan {plan_id}", "active", "Ready for a worker:", "Index", "!Page",
                        'approval, from "always" to "never"', "To undo it: drawbridge engine project set")
     undo = shlex.split(re.search(r"To undo it: drawbridge (.*)", text).group(1))
     code, text = world.run(*undo)
@@ -174,7 +174,7 @@ def work(world, worker, client, foreman, plan_id, task):
     foreman("holds the plan", "hold_place", {"plan": plan_id, "reason": "freeze"}, f"plan {plan_id} is on hold, by foreman: freeze")
     world.http(worker, "POST", f"/jobs/{number_of}/finish", {"sequence": 2, "outcome": "succeeded"})
     client("sees it done, and the hold", "status", {}, "ON HOLD by foreman: freeze", f"task {task} done")
-    foreman("lets go", "hold_release", {"plan": plan_id}, "has no hold of its own any more")
+    foreman("lets go", "hold_release", {"plan": plan_id}, "has no hold of its own")
     foreman("a hold of two things", "hold_place", {"plan": plan_id, "task": task, "reason": "x"}, "exactly one of", status=1)
     world.admin("hold", f"plan={plan_id}", "mine")
     foreman("lets go of the user's", "hold_release", {"plan": plan_id}, "403", "Ask the user", status=1)
@@ -229,7 +229,7 @@ def main():
             message = ask(client, coordinator)
             code, text = world.admin("lease", SHOP, "turn", "ttl=600")
             expect("admin: a lease", text, "Lease ", "for turn", "shown this once:", status=0, got_status=code)
-            foreman = world.as_role("foreman", text.split("\n")[1])
+            foreman = world.as_role("foreman", text.split("\n")[0])
             lease = number(r"Lease (\d+)", text)
             plan_id, task, question = plan(foreman, message)
             approve(world, coordinator, plan_id, question)

@@ -146,7 +146,7 @@ def converse(demo):
     heading("5. The user says yes in the chat, to the second once and for all; a worker starts")
     worker = demo.worker()
     first, second = sorted(plans, key=lambda plan: -plan["project"])
-    wants(chat.call("plan_approve", plan=first["id"], version=first["version"]), "plan_approve", "tarted")
+    wants(chat.call("plan_approve", plan=first["id"], version=first["version"]), "plan_approve", "Ready for a worker")
     wants(chat.call("plan_approve", plan=second["id"], version=second["version"], and_stop_asking=True),
           "plan_approve, and stop asking", "approval", "never")
     demo.wait("plan.done", 2)

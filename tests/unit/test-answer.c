@@ -578,12 +578,24 @@ on_parameter (const char *name, guint line, gpointer user_data)
 }
 
 static void
-on_call (const char *tool, const char *const *arguments, guint line, gpointer user_data)
+on_call (const char *tool,
+         const char *const *arguments,
+         const char *const *offers,
+         guint line,
+         gpointer user_data)
 {
   g_string_append_printf (user_data, "call %s %u", tool, line);
+  for (guint i = 0; offers && offers[i]; i++)
+    g_string_append_printf (user_data, " in %s", offers[i]);
   for (guint i = 0; arguments[i]; i++)
     g_string_append_printf (user_data, " %s", arguments[i]);
   g_string_append (user_data, "\n");
+}
+
+static void
+on_offer (const char *name, guint line, gpointer user_data)
+{
+  g_string_append_printf (user_data, "offer %s %u\n", name, line);
 }
 
 static void
@@ -592,16 +604,55 @@ test_visit (void)
   g_autoptr (DbrAnswer) answer = parse_answer (
       "<line when='$.run.x'>{dag_id}</line>\n<each in='$.logs[?@.a == $.args.b]' "
       "as='p'><line>{$.p.x} {$.http.run.rows}</line></each>\n"
-      "<call tool='t'><arg name='a' from='$.args.c'/><arg name='b' value='{$.p}'/></call>");
-  static const DbrAnswerVisitor visitor = { on_root, on_parameter, on_call };
-  static const DbrAnswerVisitor nothing = { NULL, NULL, NULL };
+      "<call tool='t'><arg name='a' from='$.args.c'/><arg name='b' value='{$.p}'/></call>\n"
+      "<when test='$.q' offer='one two'><call tool='u'/></when><call tool='v'/>");
+  static const DbrAnswerVisitor visitor = { on_root, on_parameter, on_call, on_offer };
+  static const DbrAnswerVisitor nothing = { NULL, NULL, NULL, NULL };
   g_autoptr (GString) seen = g_string_new (NULL);
   dbr_answer_visit (answer, &visitor, seen);
   g_assert_cmpstr (seen->str, ==,
                    "root run 1\nroot args 1\nparameter dag_id 1\nroot args 2\nroot logs 2\n"
                    "parameter b 2\nroot http.run.rows 2\n"
-                   "root args 3\nparameter c 3\nroot p 3\ncall t 3 a b\n");
+                   "root args 3\nparameter c 3\nroot p 3\ncall t 3 a b\n"
+                   "offer one 4\noffer two 4\nroot q 4\ncall u 4 in one in two\ncall v 4\n");
   dbr_answer_visit (answer, &nothing, NULL);
+}
+
+static const char *
+typed (const char *tool, gpointer user_data)
+{
+  g_assert_cmpstr (user_data, ==, "me");
+  return strcmp (tool, "t") == 0 ? "shop books" : NULL;
+}
+
+/* At a shell a call is what a person types, and elements of another offer aren't there. */
+static void
+test_typed (void)
+{
+  g_autoptr (DbrAnswer) answer = parse_answer (
+      "<call tool='t' lead='Next'><arg name='n' from='$.n'/><arg name='s' from='$.s'/>"
+      "<arg name='l' from='$.l[*]'/><arg name='e' value=''/><arg name='gone' from='$.gone'/></call>"
+      "<call tool='other'><arg name='n' from='$.n'/></call>"
+      "<line when='$.gone'>no</line><line when='$.n' offer='model'>a model's</line>"
+      "<otherwise><line>but</line></otherwise><line offer='person'>a person's</line>");
+  g_autoptr (DbrJsonDoc) doc = dbr_json_doc_new_from_data (
+      "{\"n\": 10, \"s\": \"it's $HOME\\n\", \"l\": [\"a\", \"b c\"]}", -1, NULL, NULL);
+  char who[] = "me";
+  DbrAnswerEnv env = { .root = dbr_json_doc_root (doc), .typed = typed, .typed_data = who };
+  g_autoptr (GString) out = g_string_new (NULL);
+
+  env.offer = "person";
+  g_assert_true (dbr_answer_render (answer, &env, out, NULL));
+  g_assert_cmpstr (out->str, ==,
+                   "Next: shop books n=10 s='it'\\''s $HOME\\n' l='[\"a\", \"b c\"]' e=''\n"
+                   "other {\"n\": 10}\nbut\na person's\n");
+  g_string_truncate (out, 0);
+  env.offer = "model";
+  env.typed = NULL;
+  g_assert_true (dbr_answer_render (answer, &env, out, NULL));
+  g_assert_nonnull (strstr (out->str, "\na model's\n"));
+  g_assert_null (strstr (out->str, "a person's"));
+  g_assert_nonnull (strstr (out->str, "Next: t {\"n\": 10, "));
 }
 
 static void
@@ -634,6 +685,7 @@ main (int argc, char **argv)
   g_test_add_func ("/answer/mask", test_mask);
   g_test_add_func ("/answer/records", test_records);
   g_test_add_func ("/answer/visit", test_visit);
+  g_test_add_func ("/answer/typed", test_typed);
   g_test_add_func ("/answer/forged-fence", test_forged_fence);
   add_golden ();
   return g_test_run ();

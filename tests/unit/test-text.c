@@ -154,6 +154,26 @@ test_cut (void)
 }
 
 static void
+test_shell_word (void)
+{
+  static const char *const cases[][2]
+      = { { "10", "10" },
+          { "https://e.org/a:b@c%20,-_+", "https://e.org/a:b@c%20,-_+" },
+          { "", "''" },
+          { "a b", "'a b'" },
+          { "a=b", "'a=b'" },
+          { "$(x) `y` \\", "'$(x) `y` \\'" },
+          { "it's", "'it'\\''s'" },
+          { "~", "'~'" },
+          { "\303\251", "'\303\251'" } };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *word = dbr_text_dup_shell_word (cases[i][0]);
+      g_assert_cmpstr (word, ==, cases[i][1]);
+    }
+}
+
+static void
 test_json_string (void)
 {
   g_autoptr (GString) out = g_string_new (NULL);
@@ -201,6 +221,7 @@ main (int argc, char **argv)
   g_test_add_func ("/text/safe", test_safe);
   g_test_add_func ("/text/valid", test_valid);
   g_test_add_func ("/text/cut", test_cut);
+  g_test_add_func ("/text/shell-word", test_shell_word);
   g_test_add_func ("/text/json-string", test_json_string);
   g_test_add_func ("/text/redact-url", test_redact_url);
   return g_test_run ();

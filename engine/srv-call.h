@@ -24,10 +24,11 @@ typedef struct
 {
   SrvStore *store;
   const SrvRequest *request;
-  SrvActor actor;   /* as the request's */
-  gint64 now;       /* us since 1970 */
-  json_t *errors;   /* [{field, problem}] */
-  GPtrArray *texts; /* owned strings that last as long as the call */
+  SrvActor actor;        /* as the request's */
+  gint64 now;            /* us since 1970 */
+  const SrvWorld *world; /* nullable */
+  json_t *errors;        /* [{field, problem}] */
+  GPtrArray *texts;      /* owned strings that last as long as the call */
 } SrvCall;
 
 void

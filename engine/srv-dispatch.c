@@ -58,7 +58,7 @@ check_lease (SrvStore *store, const SrvActor *actor, gint64 now)
 }
 
 SrvReply *
-srv_dispatch (SrvStore *store, const SrvRequest *request, gint64 now)
+srv_dispatch (SrvStore *store, const SrvWorld *world, const SrvRequest *request, gint64 now)
 {
   SrvCall call;
   SrvReply *reply = check_role (request);
@@ -68,6 +68,7 @@ srv_dispatch (SrvStore *store, const SrvRequest *request, gint64 now)
   if (reply)
     return reply;
   srv_call_init (&call, store, request, now);
+  call.world = world;
   reply = functions[request->operation](&call);
   srv_call_clear (&call);
   return reply;

@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-#define MAX_DUE 100u
-
 G_DEFINE_QUARK (srv_engine_error, srv_engine_error)
 
 struct _SrvEngine
@@ -33,6 +31,7 @@ struct _SrvEngine
   guint n_watchers;
   gint64 last_event;
   gint64 minute_without; /* since 1970: no plan waited for hours that had come */
+  gboolean grants; /* turns: the clock may be what wakes one */
   char *admin_secret;
   GStringChunk *names; /* of actors: they outlive every request */
 };
@@ -147,6 +146,27 @@ make_admin (SrvEngine *self, GError **error)
   return ok || goes_on;
 }
 
+/* What kept foremen from running may be gone with the engine that stopped: its PATH, its settings. */
+static void
+retry_foremen (SrvEngine *self)
+{
+  SrvStore *store = self->writing;
+  g_autoptr (GPtrArray) projects = NULL;
+  gint64 now = now_us (self);
+
+  srv_store_begin (store, TRUE);
+  projects = srv_store_find (store, SRV_FIND_PROJECTS_TROUBLED, 0, 0, NULL, SRV_MAX_PAGE);
+  for (guint i = 0; i < projects->len; i++)
+    {
+      SrvProject *project = g_ptr_array_index (projects, i);
+      project->trouble_next = MIN (project->trouble_next, now);
+      srv_store_put (store, project);
+    }
+  if (projects->len > 0)
+    srv_store_commit (store);
+  srv_store_rollback (store);
+}
+
 SrvEngine *
 srv_engine_new (const SrvEngineOptions *options, GError **error)
 {
@@ -166,6 +186,8 @@ srv_engine_new (const SrvEngineOptions *options, GError **error)
       = self->in_memory ? self->writing : srv_store_open (options->file, FALSE, FALSE, error);
   if (!self->reading)
     return NULL;
+  /* A disk that can't be written to is told by the first request. */
+  retry_foremen (self);
   self->last_event = srv_store_last_event (self->writing);
   self->writer = srv_writer_new (self->writing, self->in_memory ? &self->shared : NULL,
                                  &self->options, written, self);
@@ -196,7 +218,7 @@ srv_engine_read (SrvEngine *self, const SrvRequest *request)
   gboolean ok = begin_read (self);
 
   if (ok)
-    reply = srv_dispatch (self->reading, request, now_us (self));
+    reply = srv_dispatch (self->reading, self->options.world, request, now_us (self));
   const char *text = NULL;
   SrvStoreFailure failure = srv_store_failure (self->reading, &text);
   if (failure != SRV_STORE_OK)
@@ -273,6 +295,19 @@ has_open_window (SrvEngine *self, gint64 now)
   return FALSE;
 }
 
+/* When a foreman is tried again, or one whose turn did not fit is looked at again. */
+static gint64
+next_turn (SrvStore *store, gint64 now)
+{
+  g_autoptr (SrvProject) due = srv_store_find_one (store, SRV_FIND_PROJECTS_DUE, now, 0, NULL);
+  g_autoptr (SrvProject) later
+      = due ? NULL : srv_store_find_one (store, SRV_FIND_PROJECT_RETRIED_FIRST, now, 0, NULL);
+
+  if (due)
+    return now;
+  return later ? later->trouble_next : G_MAXINT64;
+}
+
 /* The earliest thing that time will do; G_MAXINT64: nothing. */
 static gint64
 next_time (SrvEngine *self, gint64 now)
@@ -283,6 +318,8 @@ next_time (SrvEngine *self, gint64 now)
   g_autoptr (SrvPlan) plan = srv_store_find_one (store, SRV_FIND_PLANS_BY_CLOCK, 0, 0, NULL);
   gint64 next = G_MAXINT64;
 
+  if (self->grants)
+    next = MIN (next, next_turn (store, now));
   if (lease)
     next = MIN (next, lease->expires);
   if (job)
@@ -371,6 +408,9 @@ srv_turn_free (SrvTurn *self)
 {
   if (!self)
     return;
+  if (self->token)
+    explicit_bzero (self->token, strlen (self->token));
+  g_free (self->token);
   g_free (self->name);
   g_free (self->repo_url);
   g_free (self->checkout);
@@ -378,40 +418,11 @@ srv_turn_free (SrvTurn *self)
   g_free (self);
 }
 
-static gboolean
-has_no_lease (SrvEngine *self, const SrvProject *project)
+void
+srv_engine_grant_turns (SrvEngine *self, guint max, SrvGranted granted, gpointer user_data)
 {
-  g_autoptr (SrvLease) lease
-      = srv_store_find_one (self->reading, SRV_FIND_LEASE_LIVE, project->id, 0, NULL);
-
-  return !lease;
-}
-
-GPtrArray *
-srv_engine_turns_due (SrvEngine *self)
-{
-  GPtrArray *turns = g_ptr_array_new_with_free_func ((GDestroyNotify) srv_turn_free);
-  g_autoptr (GPtrArray) projects
-      = begin_read (self)
-            ? srv_store_find (self->reading, SRV_FIND_PROJECTS_DUE, 0, 0, NULL, MAX_DUE)
-            : g_ptr_array_new ();
-
-  for (guint i = 0; i < projects->len; i++)
-    {
-      const SrvProject *project = g_ptr_array_index (projects, i);
-      if (!has_no_lease (self, project))
-        continue;
-      SrvTurn *turn = g_new0 (SrvTurn, 1);
-      turn->project = project->id;
-      turn->name = g_strdup (project->name);
-      turn->repo_url = g_strdup (project->repo_url);
-      turn->checkout = g_strdup (project->checkout);
-      turn->foreman = json_loads (project->command, 0, NULL);
-      turn->turn_minutes = (guint) project->turn_minutes;
-      g_ptr_array_add (turns, turn);
-    }
-  end_read (self);
-  return turns;
+  self->grants = max > 0;
+  srv_writer_grant_turns (self->writer, max, granted, user_data);
 }
 
 /* ------------------------------------------------------------- backup, figures */

@@ -63,6 +63,20 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvReply, srv_reply_free)
 SrvReply *
 srv_reply_problem (guint status, const char *code, const char *detail, json_t *extra);
 
+/* What the engine's host says of checkouts and foremen; called from any thread. Texts: transfer full, a part of a
+ * sentence without its stop. */
+typedef struct
+{
+  /* "is not a folder here"; NULL: turns can run in it. */
+  char *(*checkout_problem) (const char *checkout);
+  /* What is wrong with a foreman wherever it is: field, problem, field, problem, ...; the fields as in "preset",
+   * "command[2]". (element-type utf8) (transfer full) */
+  GPtrArray *(*foreman_problems) (const json_t *foreman);
+  /* Why no turn could start now; NULL: one could. */
+  char *(*turn_problem) (const json_t *foreman, const char *checkout, gconstpointer data);
+  gconstpointer data;
+} SrvWorld;
+
 typedef struct
 {
   const char *file;                        /* the SQLite file; ":memory:" for tests */
@@ -75,6 +89,8 @@ typedef struct
   const char *
       kept_secret; /* what was kept at an earlier start; with keep_secret, another token is made when this is no
                             * live admin's; nullable; not used after srv_engine_new() */
+  const SrvWorld
+      *world; /* nullable: checkouts and foremen are not looked at; outlives the engine */
 } SrvEngineOptions;
 
 typedef struct _SrvEngine SrvEngine;
@@ -115,10 +131,12 @@ srv_engine_authenticate (SrvEngine *self,
 char *
 srv_engine_take_admin_secret (SrvEngine *self);
 
-/* ---- for the runner: projects whose foreman should wake now (message waiting, finished or failed task, approval, rejection since its last turn; nobody attached; no turn running; not held; a foreman command set). */
+/* ---- for the runner: turns of foremen that should wake (message waiting, finished or failed task, approval, rejection since their last turn; nobody attached; no turn running; not held; a foreman command set; no pause after trouble). */
 typedef struct
 {
   gint64 project;
+  gint64 lease; /* taken for the turn */
+  char *token;  /* its secret */
   char *name;
   char *repo_url;
   char *checkout;
@@ -127,9 +145,20 @@ typedef struct
 } SrvTurn;
 void
 srv_turn_free (SrvTurn *self);
-/* (element-type SrvTurn) (transfer full) */
-GPtrArray *
-srv_engine_turns_due (SrvEngine *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvTurn, srv_turn_free)
+#define SRV_ENGINE_LEASE_S 600u /* a turn's; renew it before */
+typedef void (*SrvGranted) (SrvTurn *turn,
+                            gpointer user_data); /* transfer full; in the main context */
+/**
+ * srv_engine_grant_turns:
+ * @max: turns at a time, over all projects
+ * @granted: (nullable): with @max 0: none are granted any more
+ *
+ * From now on a turn's lease is taken in the transaction that makes the turn due: what woke it and that it
+ * woke are one sync, and nobody can come between.
+ */
+void
+srv_engine_grant_turns (SrvEngine *self, guint max, SrvGranted granted, gpointer user_data);
 
 /* Copies the file while it is used (SQLite backup). Checks it (integrity and our own invariants): TRUE when sound; *out_report one line a finding. */
 gboolean

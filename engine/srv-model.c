@@ -128,7 +128,8 @@ has_words (const SrvRecord *self)
   switch (self->kind)
     {
     case SRV_RECORD_PROJECT:
-      return IN (project->approval, SRV_N_APPROVALS);
+      return IN (project->approval, SRV_N_APPROVALS)
+             && (project->trouble_since == 0 || project->trouble_reason);
     case SRV_RECORD_PLAN:
       return IN (plan->state, SRV_N_PLAN_STATES) && IN (plan->decision, SRV_N_DECISIONS);
     case SRV_RECORD_TASK:

@@ -67,7 +67,8 @@ G_BEGIN_DECLS
   X (ATTACHED, "attached") \
   X (TURN_RUNNING, "turn_running") \
   X (NO_COMMAND, "no_command") \
-  X (HOLD, "hold")
+  X (HOLD, "hold") \
+  X (TROUBLE, "trouble")
 #define SRV_EVENT_KINDS(X) \
   X (PROJECT_ADDED, "project.added") \
   X (PROJECT_SET, "project.set") \
@@ -111,7 +112,8 @@ G_BEGIN_DECLS
   X (JOB_STOPPED, "job.stopped") \
   X (TOKEN_MADE, "token.made") \
   X (TOKEN_REVOKED, "token.revoked") \
-  X (JOB_RETURNED, "job.returned")
+  X (JOB_RETURNED, "job.returned") \
+  X (TURN_UNANSWERED, "turn.unanswered")
 
 /* Defines SrvNoun with SRV_NOUN_X and SRV_N_NOUNS, and the words: NULL-terminated srv_<noun>_words. */
 #define SRV_PLAN_ITEM(name, word) SRV_PLAN_##name,
@@ -171,7 +173,8 @@ srv_role_word (gint64 role);
   SRV_HOLD_FIELDS (INT, TEXT) \
   INT (wake) INT (removed) \
   INT (n_live) INT (n_finished) INT (n_needs) INT (n_reviews) INT (n_questions) INT (n_waiting) \
-  INT (created)
+  INT (created) \
+  INT (trouble_since) INT (trouble_failures) INT (trouble_next) INT (trouble_ran) TEXT (trouble_reason)
 #define SRV_PLAN_FIELDS(INT, TEXT) \
   INT (project) TEXT (title) TEXT (summary) INT (version) INT (state) INT (needs) INT (reviews) \
   INT (waits) TEXT (waits_hours) TEXT (waits_globs) INT (by_clock) \
@@ -189,7 +192,7 @@ srv_role_word (gint64 role);
   INT (started) INT (heartbeat) INT (finished) INT (sequence) INT (latest_at) TEXT (latest)
 #define SRV_MESSAGE_FIELDS(INT, TEXT) \
   INT (project) INT (author) TEXT (text) INT (hash) INT (state) INT (deliveries) \
-  INT (sent) INT (delivered) TEXT (answer) INT (answered)
+  INT (sent) INT (delivered) TEXT (answer) INT (answered) INT (turn_ended) INT (turn_failed)
 #define SRV_QUESTION_FIELDS(INT, TEXT) \
   INT (project) TEXT (text) TEXT (options) INT (state) INT (asked) TEXT (answer) INT (answered)
 #define SRV_REPORT_FIELDS(INT, TEXT) INT (project) TEXT (text) INT (at)

@@ -7,8 +7,10 @@
 #include "config.h"
 
 #include "srv-render.h"
+#include "srv-trouble.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/random.h>
 
 #define SECRET_BYTES 32
@@ -88,16 +90,33 @@ waits_again (const SrvMessage *message, SrvLeaseEnd end)
          || (end == SRV_LEASE_IS_DETACHED && message->author == SRV_AUTHOR_USER);
 }
 
-/* What the lease was given and left unanswered. */
+/* Says which messages got no answer and are not delivered again by themselves. */
+static void
+tell_unanswered (SrvCall *call, gint64 project, GString *ids, gboolean failed)
+{
+  if (ids->len == 0)
+    return;
+  g_autofree char *text
+      = g_strconcat (failed ? "Not delivered again by themselves, after " G_STRINGIFY (
+                         SRV_MAX_DELIVERIES) " turns that failed over them: "
+                            : "The turn ended without an answer to what it was given: ",
+                     strchr (ids->str, ',') ? "messages " : "message ", ids->str, ".", NULL);
+  srv_call_event (call, SRV_EVENT_TURN_UNANSWERED, project, 0, 0, 0, text);
+}
+
+/* What the lease was given and left unanswered; what an earlier one left is as it was. */
 static void
 take_back (SrvCall *call, SrvProject *project, SrvLeaseEnd end)
 {
   g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_UNANSWERED,
                                                    project->id, 0, NULL, MAX_DELIVERED);
+  g_autoptr (GString) left = g_string_new (NULL);
 
   for (guint i = 0; i < messages->len; i++)
     {
       SrvMessage *message = g_ptr_array_index (messages, i);
+      if (message->turn_ended)
+        continue;
       if (waits_again (message, end))
         {
           message->state = SRV_MESSAGE_WAITING;
@@ -111,9 +130,15 @@ take_back (SrvCall *call, SrvProject *project, SrvLeaseEnd end)
           message->answered = call->now;
         }
       else
-        continue;
+        {
+          message->turn_ended = call->now;
+          message->turn_failed = end == SRV_LEASE_IS_FAILED;
+          g_string_append_printf (left, "%s%" G_GINT64_FORMAT, left->len > 0 ? ", " : "",
+                                  message->id);
+        }
       srv_store_put (call->store, message);
     }
+  tell_unanswered (call, project->id, left, end == SRV_LEASE_IS_FAILED);
 }
 
 static void
@@ -128,6 +153,7 @@ deliver (SrvCall *call, SrvProject *project)
       message->state = SRV_MESSAGE_DELIVERED;
       message->delivered = call->now;
       message->deliveries++;
+      message->turn_ended = message->turn_failed = 0;
       project->n_waiting--;
       srv_store_put (call->store, message);
     }
@@ -184,6 +210,40 @@ lease_held (const SrvLease *lease)
                              json_pack ("{s:o}", "lease", srv_render_lease (lease)));
 }
 
+/* Takes it for @holder, with what waits for the foreman; its secret. The caller writes @project and has looked that
+ * nobody holds it. NULL: the system gives no random bytes. (transfer full) */
+static char *
+take_free (SrvCall *call,
+           SrvProject *project,
+           SrvLeaseKind kind,
+           const char *holder,
+           gint64 ttl,
+           SrvLease **out_lease)
+{
+  g_autoptr (SrvLease) lease = SrvLease_new ();
+  g_autoptr (SrvToken) token = SrvToken_new ();
+
+  lease->id = srv_store_next_id (call->store);
+  token->role = SRV_ROLE_FOREMAN;
+  token->name = g_strdup (holder);
+  token->project = project->id;
+  token->lease = lease->id;
+  g_autofree char *secret = make_token (call, token);
+  if (!secret)
+    return NULL;
+  lease->project = project->id;
+  lease->kind_of = kind;
+  lease->holder = g_strdup (holder);
+  lease->token = token->id;
+  lease->created = call->now;
+  lease->expires = call->now + ttl * G_USEC_PER_SEC;
+  srv_store_add (call->store, lease);
+  deliver (call, project);
+  srv_call_event (call, SRV_EVENT_LEASE_TAKEN, project->id, 0, 0, lease->id, lease->holder);
+  *out_lease = g_steal_pointer (&lease);
+  return g_steal_pointer (&secret);
+}
+
 static SrvReply *
 take (SrvCall *call, SrvLeaseKind kind, gint64 ttl)
 {
@@ -203,26 +263,12 @@ take (SrvCall *call, SrvLeaseKind kind, gint64 ttl)
   g_autoptr (SrvLease) held = holding_lease (call, project);
   if (held)
     return lease_held (held);
-  g_autoptr (SrvLease) lease = SrvLease_new ();
-  g_autoptr (SrvToken) token = SrvToken_new ();
-  lease->id = srv_store_next_id (call->store);
-  token->role = SRV_ROLE_FOREMAN;
-  token->name = g_strdup (srv_call_text (call, body, "holder"));
-  token->project = project->id;
-  token->lease = lease->id;
-  g_autofree char *secret = make_token (call, token);
+  g_autoptr (SrvLease) lease = NULL;
+  g_autofree char *secret = take_free (call, project, kind, srv_call_text (call, body, "holder"),
+                                       srv_call_integer (body, "ttl", ttl), &lease);
   if (!secret)
     return no_random ();
-  lease->project = project->id;
-  lease->kind_of = kind;
-  lease->holder = g_strdup (token->name);
-  lease->token = token->id;
-  lease->created = call->now;
-  lease->expires = call->now + srv_call_integer (body, "ttl", ttl) * G_USEC_PER_SEC;
-  srv_store_add (call->store, lease);
-  deliver (call, project);
   srv_store_put (call->store, project);
-  srv_call_event (call, SRV_EVENT_LEASE_TAKEN, project->id, 0, 0, lease->id, lease->holder);
   json_t *answer = srv_render_lease (lease);
   json_object_set_new (answer, "token", json_string (secret));
   return srv_reply_json (201, answer);
@@ -276,6 +322,19 @@ srv_op_LEASE_RENEW (SrvCall *call)
   return srv_reply_json (200, srv_render_lease (lease));
 }
 
+/* Only the runner gives a reason: a turn that others ended says nothing of the foreman. */
+static void
+judge_turn (
+    SrvCall *call, SrvProject *project, const SrvLease *lease, gboolean failed, const char *reason)
+{
+  if (lease->kind_of != SRV_LEASE_TURN)
+    return;
+  if (!failed)
+    srv_trouble_clear (project);
+  else if (reason && *reason)
+    srv_trouble_of_turn (call, project, reason);
+}
+
 SrvReply *
 srv_op_LEASE_END (SrvCall *call)
 {
@@ -283,6 +342,7 @@ srv_op_LEASE_END (SrvCall *call)
   static const SrvMember members[] = {
     { "outcome", SRV_MEMBER_WORD, 0, 0, 0, outcomes },
     { "text", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL },
+    { "reason", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL },
   };
   DbrJson body = call->request->body;
   SrvReply *refusal = NULL;
@@ -303,8 +363,76 @@ srv_op_LEASE_END (SrvCall *call)
                     : lease->kind_of == SRV_LEASE_CHAT ? SRV_LEASE_IS_DETACHED
                                                        : SRV_LEASE_IS_DONE,
                     text ? text : lease->holder);
+  judge_turn (call, project, lease, failed, srv_call_text (call, body, "reason"));
   srv_store_put (call->store, project);
   return srv_reply_json (200, srv_render_lease (lease));
+}
+
+/* ---------------------------------------------------------------------- turns */
+static guint
+count_turns (SrvCall *call)
+{
+  g_autoptr (GPtrArray) leases
+      = srv_store_find (call->store, SRV_FIND_LEASES_LIVE, 0, 0, NULL, SRV_MAX_PAGE);
+  guint count = 0;
+
+  for (guint i = 0; i < leases->len; i++)
+    count += ((SrvLease *) g_ptr_array_index (leases, i))->kind_of == SRV_LEASE_TURN;
+  return count;
+}
+
+static char *
+holder_of (json_t *foreman)
+{
+  const char *preset = json_string_value (json_object_get (foreman, "preset"));
+  g_autofree char *cut = g_strdup_printf ("foreman (%.60s)", preset ? preset : "command");
+
+  /* The preset's name is the user's text: the cut may be inside a character. */
+  return g_utf8_make_valid (cut, -1);
+}
+
+/* NULL: no random bytes. */
+static SrvTurn *
+grant (SrvCall *call, SrvProject *project)
+{
+  json_auto_t *foreman = srv_render_object (project->command);
+  g_autofree char *holder = holder_of (foreman);
+  g_autoptr (SrvLease) lease = NULL;
+  g_autofree char *secret
+      = take_free (call, project, SRV_LEASE_TURN, holder, SRV_ENGINE_LEASE_S, &lease);
+
+  if (!secret)
+    return NULL;
+  SrvTurn *turn = g_new0 (SrvTurn, 1);
+  turn->project = project->id;
+  turn->lease = lease->id;
+  turn->token = g_steal_pointer (&secret);
+  turn->name = g_strdup (project->name);
+  turn->repo_url = g_strdup (project->repo_url);
+  turn->checkout = g_strdup (project->checkout);
+  turn->foreman = g_steal_pointer (&foreman);
+  turn->turn_minutes = (guint) project->turn_minutes;
+  return turn;
+}
+
+void
+srv_turns_grant (SrvCall *call, guint max, GPtrArray *out)
+{
+  g_autoptr (GPtrArray) due
+      = srv_store_find (call->store, SRV_FIND_PROJECTS_DUE, call->now, 0, NULL, SRV_PAGE);
+  guint running = due->len > 0 ? count_turns (call) : 0;
+
+  for (guint i = 0; i < due->len && running < max; i++)
+    {
+      SrvProject *project = g_ptr_array_index (due, i);
+      SrvTurn *turn = srv_trouble_look (call, project, TRUE) ? grant (call, project) : NULL;
+      if (turn)
+        {
+          g_ptr_array_add (out, turn);
+          running++;
+        }
+      srv_store_put (call->store, project);
+    }
 }
 
 /* --------------------------------------------------------------------- tokens */

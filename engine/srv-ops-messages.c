@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "srv-render.h"
+#include "srv-trouble.h"
 
 #include <string.h>
 
@@ -81,19 +82,36 @@ render_sent (SrvCall *call,
 {
   g_autoptr (SrvLease) lease = srv_lease_current (call, project->id);
   SrvOutcome outcome = srv_rules_outcome (project->command != NULL, project->held != 0,
-                                          lease != NULL, lease ? (SrvLeaseKind) lease->kind_of : 0);
+                                          srv_trouble_waits (project, call->now), lease != NULL,
+                                          lease ? (SrvLeaseKind) lease->kind_of : 0);
+  g_autofree char *line = srv_trouble_outcome_text (project, outcome, call->now);
   json_t *body = srv_render_message (message);
 
   json_object_set_new (body, "repeat", json_boolean (is_repeat));
   json_object_set_new (body, "first_sent", srv_render_time (message->sent));
   json_object_set_new (body, "outcome", json_string (srv_outcome_words[outcome]));
-  json_object_set_new (
-      body, "outcome_text",
-      json_string (is_repeat
-                       ? "Nothing was sent: this text was sent before, within 24 hours. To send it "
-                         "anew, say it in other words."
-                       : srv_rules_outcome_text (outcome)));
+  if (is_repeat)
+    {
+      gboolean is_stuck = outcome == SRV_OUTCOME_TROUBLE && message->state != SRV_MESSAGE_ANSWERED;
+      char *repeat
+          = g_strconcat ("Nothing was sent: this text was sent before, within 24 hours. To "
+                         "send it anew, say it in other words.",
+                         is_stuck ? " " : NULL, line, NULL);
+      g_free (line);
+      line = repeat;
+    }
+  json_object_set_new (body, "outcome_text", json_string (line));
   return body;
+}
+
+/* The one who asks is told at once when no turn can start. */
+static void
+look_for_turn (SrvCall *call, SrvProject *project)
+{
+  g_autoptr (SrvLease) lease = srv_lease_current (call, project->id);
+
+  if (!lease && !project->held)
+    srv_trouble_look (call, project, TRUE);
 }
 
 SrvReply *
@@ -109,6 +127,7 @@ srv_op_MESSAGE_ADD (SrvCall *call)
   if (same)
     return srv_reply_json (200, render_sent (call, project, same, TRUE));
   g_autoptr (SrvMessage) message = srv_message_send (call, project, SRV_AUTHOR_USER, text);
+  look_for_turn (call, project);
   srv_store_put (call->store, project);
   return srv_reply_json (201, render_sent (call, project, message, FALSE));
 }
@@ -142,6 +161,7 @@ srv_op_MESSAGE_ANSWER (SrvCall *call)
   message->state = SRV_MESSAGE_ANSWERED;
   message->answer = g_strdup (text);
   message->answered = call->now;
+  message->turn_ended = message->turn_failed = 0;
   srv_store_put (call->store, message);
   srv_call_event (call, SRV_EVENT_MESSAGE_ANSWERED, message->project, 0, 0, message->id, NULL);
   return srv_reply_json (200, srv_render_message (message));

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "srv-render.h"
+#include "srv-trouble.h"
 
 #include <string.h>
 
@@ -104,17 +105,63 @@ static const SrvMember add_members[] = {
 };
 static const SrvMember set_members[] = { PROJECT_MEMBERS };
 
-/* A command is {"preset": name, ...} or {"command": [...]}; what is in it is the runner's to judge. */
+/* The foreman that the request makes: what it says, or, when it names neither a preset nor a command, that change of
+ * the one that is set. NULL: none. */
+static json_t *
+read_foreman (DbrJson command, const SrvProject *project)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  const char *key;
+  json_t *value;
+  void *next;
+
+  dbr_json_append (command, text);
+  json_auto_t *said = srv_render_object (text->str);
+  gboolean is_change = !json_object_get (said, "preset") && !json_object_get (said, "command");
+  json_t *foreman = is_change && project && project->command ? srv_render_object (project->command)
+                                                             : json_object ();
+  json_object_update (foreman, said);
+  json_object_foreach_safe (foreman, next, key, value) if (json_is_null (value))
+      json_object_del (foreman, key);
+  return foreman;
+}
+
+/* What this host knows of it: presets, placeholders, variables. */
 static void
-check_command (SrvCall *call, DbrJson command)
+check_foreman (SrvCall *call, DbrJson command, const SrvProject *project)
+{
+  json_auto_t *foreman = read_foreman (command, project);
+  gboolean has_command = json_array_size (json_object_get (foreman, "command")) > 0;
+
+  if ((json_object_get (foreman, "preset") != NULL) == has_command)
+    srv_call_problem (call, "foreman_command",
+                      has_command
+                          ? "needs either a preset or a command, not both"
+                          : "needs a preset or a command: model and environment alone change a "
+                            "foreman that is set already");
+  if (!call->world)
+    return;
+  g_autoptr (GPtrArray) problems = call->world->foreman_problems (foreman);
+  for (guint i = 0; i + 1 < problems->len; i += 2)
+    {
+      g_autofree char *field
+          = g_strconcat ("foreman_command.", (const char *) problems->pdata[i], NULL);
+      srv_call_problem (call, field, "%s", (const char *) problems->pdata[i + 1]);
+    }
+}
+
+/* A command is {"preset": name, ...} or {"command": [...]}. */
+static void
+check_command (SrvCall *call, DbrJson command, const SrvProject *project)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   static const SrvMember members[] = {
     { "preset", SRV_MEMBER_NAME, 0, 0, 0, NULL },
     { "command", SRV_MEMBER_ARRAY, 0, 0, 100, NULL },
     { "environment", SRV_MEMBER_ARRAY, 0, 0, 100, NULL },
-    { "model", SRV_MEMBER_NAME, 0, 0, 0, NULL },
+    { "model", SRV_MEMBER_NAME, SRV_MEMBER_NULLABLE, 0, 0, NULL },
   };
+  guint n_errors = (guint) json_array_size (call->errors);
   guint i = 0;
 
   if (dbr_json_type (command) != DBR_JSON_OBJECT)
@@ -133,22 +180,35 @@ check_command (SrvCall *call, DbrJson command)
       g_autofree char *field = g_strdup_printf ("foreman_command.environment[%u]", i);
       srv_call_element_text (call, v, field, SRV_MAX_NAME);
     }
-  if (srv_call_has (command, "preset") == (dbr_json_count (dbr_json_get (command, "command")) > 0))
-    srv_call_problem (call, "foreman_command", "needs either a preset or a command");
+  if (json_array_size (call->errors) == n_errors)
+    check_foreman (call, command, project);
   dbr_json_append (command, text);
   if (text->len > MAX_COMMAND)
     srv_call_problem (call, "foreman_command", "is longer than %d bytes", MAX_COMMAND);
 }
 
+/* Turns run in it, so it is the engine that must get there. @project: (nullable): as it is. */
 static void
-check_members (SrvCall *call, DbrJson body)
+check_checkout (SrvCall *call, DbrJson body, const SrvProject *project)
 {
   const char *checkout = srv_call_text (call, body, "checkout");
 
   if (checkout && (*checkout != '/' || strlen (checkout) > MAX_CHECKOUT))
     srv_call_problem (call, "checkout", "is not an absolute path of at most %d bytes",
                       MAX_CHECKOUT);
-  check_command (call, dbr_json_get (body, "foreman_command"));
+  else if (checkout && call->world && (!project || g_strcmp0 (checkout, project->checkout) != 0))
+    {
+      g_autofree char *problem = call->world->checkout_problem (checkout);
+      if (problem)
+        srv_call_problem (call, "checkout", "%s", problem);
+    }
+}
+
+static void
+check_members (SrvCall *call, DbrJson body, const SrvProject *project)
+{
+  check_checkout (call, body, project);
+  check_command (call, dbr_json_get (body, "foreman_command"), project);
   check_settings (call, dbr_json_get (body, "settings"));
 }
 
@@ -163,13 +223,15 @@ take_members (SrvCall *call, SrvProject *project, DbrJson body)
     srv_text_set (&project->checkout, srv_call_text (call, body, "checkout"));
   if (dbr_json_type (command) == DBR_JSON_OBJECT)
     {
-      g_autoptr (GString) text = g_string_new (NULL);
-      dbr_json_append (command, text);
-      srv_text_set (&project->command, text->str);
+      json_auto_t *foreman = read_foreman (command, project);
+      g_free (project->command);
+      project->command = json_dumps (foreman, JSON_COMPACT);
     }
   else if (dbr_json_exists (command))
     srv_text_set (&project->command, NULL);
   take_settings (call, project, dbr_json_get (body, "settings"));
+  if (dbr_json_exists (command) || srv_call_has (body, "checkout"))
+    srv_trouble_reset (call, project);
 }
 
 /* ----------------------------------------------------------------- operations */
@@ -179,7 +241,7 @@ srv_op_PROJECT_ADD (SrvCall *call)
   DbrJson body = call->request->body;
 
   srv_call_check (call, body, "", add_members, G_N_ELEMENTS (add_members));
-  check_members (call, body);
+  check_members (call, body, NULL);
   const char *url = srv_call_text (call, body, "repo_url");
   g_autofree char *canonical = url ? srv_repo_url_canonical (url) : NULL;
   if (url && !canonical)
@@ -207,7 +269,9 @@ srv_op_PROJECT_ADD (SrvCall *call)
   take_members (call, project, body);
   srv_store_add (call->store, project);
   srv_call_event (call, SRV_EVENT_PROJECT_ADDED, project->id, 0, 0, 0, project->repo_url);
-  SrvReply *reply = srv_reply_json (201, srv_render_project (call, project));
+  json_t *answer = srv_render_project (call, project);
+  json_object_set_new (answer, "notes", srv_trouble_notes (call, project));
+  SrvReply *reply = srv_reply_json (201, answer);
   reply->location = g_strdup_printf ("/v1/projects/%" G_GINT64_FORMAT, project->id);
   return reply;
 }
@@ -254,7 +318,7 @@ srv_op_PROJECT_SET (SrvCall *call)
   if (!project)
     return refusal;
   srv_call_check (call, body, "", set_members, G_N_ELEMENTS (set_members));
-  check_members (call, body);
+  check_members (call, body, project);
   if (dbr_json_count (body) == 0)
     srv_call_problem (call, "body",
                       "changes nothing: give name, checkout, foreman_command or settings");
@@ -266,6 +330,7 @@ srv_op_PROJECT_SET (SrvCall *call)
   json_t *after = srv_render_project (call, project);
   json_object_set_new (after, "changes", changes_between (call, before, after, project->id));
   srv_project_still_waiting (call, project->id, after);
+  json_object_set_new (after, "notes", srv_trouble_notes (call, project));
   return srv_reply_json (200, after);
 }
 

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "srv-render.h"
+#include "srv-trouble.h"
 
 #define MAX_PROJECTS 500u
 #define MAX_LIVE 200u
@@ -177,6 +178,27 @@ append_needs_of_plan (json_t *list, SrvPlanSet *set)
   append_need_of_tasks (list, set, "failed", SRV_TASK_FAILED);
 }
 
+/* Foremen that can't run; how many. */
+static guint
+append_troubles (Status *self, json_t *list)
+{
+  g_autoptr (GPtrArray) projects = srv_store_find (self->call->store, SRV_FIND_PROJECTS_TROUBLED,
+                                                   self->project, 0, NULL, MAX_NEEDS);
+
+  for (guint i = 0; i < projects->len; i++)
+    {
+      const SrvProject *project = g_ptr_array_index (projects, i);
+      g_autofree char *text = srv_trouble_text (project, self->call->now);
+      json_auto_t *trouble = srv_trouble_render (project, self->call->now);
+      json_array_append_new (list, json_pack ("{s:s, s:I, s:s, s:s, s:O, s:O}", "kind", "foreman",
+                                              "project", (json_int_t) project->id, "project_name",
+                                              project->name, "text", text, "failures",
+                                              json_object_get (trouble, "failures"), "next_try",
+                                              json_object_get (trouble, "next_try")));
+    }
+  return projects->len;
+}
+
 static guint
 append_needs_of_plans (Status *self, json_t *list)
 {
@@ -234,6 +256,7 @@ render_needs (Status *self, gint64 *out_shown)
   *out_shown = append_needs_of_plans (self, list);
   *out_shown += append_reviews (self, list);
   *out_shown += append_questions (self, list);
+  *out_shown += append_troubles (self, list);
   return list;
 }
 

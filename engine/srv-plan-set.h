@@ -131,6 +131,10 @@ srv_lease_finish (SrvCall *call,
                   SrvEventKind how,
                   SrvLeaseEnd end,
                   const char *text);
+/* Takes leases for the foremen that should wake now, @max at a time over all projects; appends to @out
+ * (element-type SrvTurn). Those that can't start get trouble. */
+void
+srv_turns_grant (SrvCall *call, guint max, GPtrArray *out);
 void
 srv_job_lose (SrvCall *call, SrvJob *job);
 /* (transfer full): 43 characters; *out_hash is what is stored. */

@@ -127,11 +127,12 @@ look_up (const Render *self, const char *name, ExpandFlags flags)
   return NULL;
 }
 
-/* The length of "{word}" at the start of @text; 0: braces of something else (JSON, a shell's). */
-static gsize
-placeholder_length (const char *text)
+gsize
+srv_preset_placeholder_length (const char *text)
 {
   gsize i = 1;
+  if (text[0] != '{')
+    return 0;
   while (g_ascii_islower (text[i]) || text[i] == '_')
     i++;
   return i > 1 && text[i] == '}' ? i + 1 : 0;
@@ -169,7 +170,7 @@ expand (const Render *self, const char *text, ExpandFlags flags, GError **error)
   g_autoptr (GString) out = g_string_new (NULL);
   for (const char *at = text; *at != '\0';)
     {
-      gsize length = *at == '{' ? placeholder_length (at) : 0;
+      gsize length = srv_preset_placeholder_length (at);
       if (length == 0)
         {
           g_string_append_c (out, *at++);
@@ -297,9 +298,8 @@ add_words (const Render *self, const json_t *words, GPtrArray *out, GError **err
   return TRUE;
 }
 
-/* A command of the user's may not hand on a token of ours or change how programs are loaded. */
-static gboolean
-may_pass (const char *name)
+gboolean
+srv_preset_may_pass (const char *name)
 {
   return !g_str_has_prefix (name, "BRIGADA_") && !g_str_has_prefix (name, "LD_")
          && strchr (name, '=') == NULL && *name != '\0';
@@ -317,7 +317,7 @@ pass_on (const char *const *list, const json_t *more, GPtrArray *out, GError **e
   for (size_t i = 0; i < json_array_size (more); i++)
     {
       const char *name = json_string_value (json_array_get (more, i));
-      if (name == NULL || !may_pass (name))
+      if (name == NULL || !srv_preset_may_pass (name))
         return invalid (error, "the variable %.80s can't be passed on",
                         name != NULL ? name : "(no text)");
       const char *value = g_getenv (name);
@@ -382,6 +382,17 @@ load_preset (const char *name, GError **error)
   json_t *preset = json_loads (text, 0, NULL);
   g_assert (preset != NULL);
   return preset;
+}
+
+char *
+srv_preset_program (const json_t *foreman)
+{
+  const char *name = json_string_value (json_object_get (foreman, "preset"));
+  const json_t *own = json_object_get (foreman, "command");
+  if (own != NULL || name == NULL)
+    return g_strdup (json_string_value (json_array_get (own, 0)));
+  json_auto_t *preset = load_preset (name, NULL);
+  return g_strdup (json_string_value (json_array_get (json_object_get (preset, "command"), 0)));
 }
 
 static char **

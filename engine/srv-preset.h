@@ -81,6 +81,25 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvPreset, srv_preset_free)
 gboolean
 srv_preset_write (const SrvPreset *self, const char *folder, GError **error);
 
+/**
+ * srv_preset_problems:
+ * @foreman: as srv_preset_render() takes it, of the right types
+ *
+ * Returns: (element-type utf8) (transfer full): field, problem, field, problem, ...: unknown presets and
+ *   placeholders, variables that can't be handed on; empty: none.
+ */
+GPtrArray *
+srv_preset_problems (const json_t *foreman);
+/* The program that would be started, placeholders not yet replaced; NULL: unknown. Transfer full. */
+char *
+srv_preset_program (const json_t *foreman);
+/* The length of "{word}" at the start of @text; 0: it is none, but maybe braces of something else (JSON, a shell's). */
+gsize
+srv_preset_placeholder_length (const char *text);
+/* May a variable be handed to a command? Not a token of ours, nor what changes how programs are loaded. */
+gboolean
+srv_preset_may_pass (const char *name);
+
 /* Variables that every command gets when they are set: where programs are and how people read. */
 const char *const *
 srv_preset_common_environment (void);

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "srv-render.h"
+#include "srv-trouble.h"
 
 #include <time.h>
 
@@ -48,6 +49,12 @@ srv_render_list (const char *json)
   json_t *list = json ? json_loads (json, JSON_DECODE_ANY, NULL) : NULL;
 
   return list ? list : json_array ();
+}
+
+json_t *
+srv_render_object (const char *json)
+{
+  return json ? json_loads (json, 0, NULL) : NULL;
 }
 
 static json_t *
@@ -105,9 +112,10 @@ srv_render_project (SrvCall *call, const SrvProject *project)
   json_object_set_new (body, "hold", RENDER_HOLD (project));
   json_object_set_new (body, "lease", lease ? srv_render_lease (lease) : json_null ());
   json_object_set_new (body, "live_plans", json_integer (project->n_live));
+  json_object_set_new (body, "foreman_trouble", srv_trouble_render (project, call->now));
   /* Without a foreman nobody else ends a review. */
   json_object_set_new (body, "needs_user",
-                       json_integer (project->n_needs + project->n_questions
+                       json_integer (project->n_needs + project->n_questions + (project->trouble_since != 0)
                                      + (foreman == SRV_FOREMAN_NONE ? project->n_reviews : 0)));
   json_object_set_new (body, "waiting_messages", json_integer (project->n_waiting));
   json_object_set_new (body, "removed", json_boolean (project->removed));
@@ -312,12 +320,18 @@ srv_render_plan (SrvCall *call, SrvPlanSet *set, SrvRenderFlags flags)
 json_t *
 srv_render_message (const SrvMessage *message)
 {
-  return json_pack (
-      "{s:I, s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "id", I (message->id), "project",
-      I (message->project), "author", srv_author_words[message->author], "text", message->text,
-      "state", srv_message_state_words[message->state], "sent", srv_render_time (message->sent),
-      "delivered", srv_render_time (message->delivered), "answer",
-      srv_render_text (message->answer), "answered", srv_render_time (message->answered));
+  json_t *turn_ended = message->turn_ended
+                           ? json_pack ("{s:o, s:s}", "at", srv_render_time (message->turn_ended),
+                                        "outcome", message->turn_failed ? "crashed" : "done")
+                           : json_null ();
+
+  return json_pack ("{s:I, s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "id", I (message->id),
+                    "project", I (message->project), "author", srv_author_words[message->author],
+                    "text", message->text, "state", srv_message_state_words[message->state], "sent",
+                    srv_render_time (message->sent), "delivered",
+                    srv_render_time (message->delivered), "answer",
+                    srv_render_text (message->answer), "answered",
+                    srv_render_time (message->answered), "turn_ended", turn_ended);
 }
 
 json_t *

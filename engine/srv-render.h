@@ -16,6 +16,9 @@ json_t *
 srv_render_id (gint64 id); /* null for 0 */
 json_t *
 srv_render_list (const char *json); /* an array that the store keeps as JSON; [] for NULL */
+/* What the engine keeps as an object; NULL: nothing. */
+json_t *
+srv_render_object (const char *json);
 json_t *
 srv_render_who (gint64 role, const char *name);
 json_t *

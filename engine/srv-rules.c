@@ -379,13 +379,19 @@ srv_rules_foreman_state (gboolean has_command, gboolean has_lease, SrvLeaseKind 
 }
 
 SrvOutcome
-srv_rules_outcome (gboolean has_command, gboolean is_held, gboolean has_lease, SrvLeaseKind kind)
+srv_rules_outcome (gboolean has_command,
+                   gboolean is_held,
+                   gboolean is_troubled,
+                   gboolean has_lease,
+                   SrvLeaseKind kind)
 {
   if (has_lease)
     return kind == SRV_LEASE_CHAT ? SRV_OUTCOME_ATTACHED : SRV_OUTCOME_TURN_RUNNING;
   if (is_held)
     return SRV_OUTCOME_HOLD;
-  return has_command ? SRV_OUTCOME_WOKE : SRV_OUTCOME_NO_COMMAND;
+  if (!has_command)
+    return SRV_OUTCOME_NO_COMMAND;
+  return is_troubled ? SRV_OUTCOME_TROUBLE : SRV_OUTCOME_WOKE;
 }
 
 const char *
@@ -404,6 +410,8 @@ srv_rules_outcome_text (SrvOutcome outcome)
              "set or a chat attaches.";
     case SRV_OUTCOME_HOLD:
       return "It waits: the project is on hold, and the foreman wakes once the hold is released.";
+    case SRV_OUTCOME_TROUBLE:
+      return "It waits: the foreman can't run.";
     case SRV_N_OUTCOMES:
       break;
     }

@@ -129,7 +129,11 @@ SrvForemanState
 srv_rules_foreman_state (gboolean has_command, gboolean has_lease, SrvLeaseKind kind);
 /* What a message that comes now does. */
 SrvOutcome
-srv_rules_outcome (gboolean has_command, gboolean is_held, gboolean has_lease, SrvLeaseKind kind);
+srv_rules_outcome (gboolean has_command,
+                   gboolean is_held,
+                   gboolean is_troubled,
+                   gboolean has_lease,
+                   SrvLeaseKind kind);
 const char *
 srv_rules_outcome_text (SrvOutcome outcome);
 

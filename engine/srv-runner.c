@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * srv-runner: one table of turns, by project. Every callback of the engine and of a process leads to one of
- * three steps: the lease is taken (start), the process ended (end), the lease is ended (gone).
+ * three steps: a turn is granted (start), the process ended (end), the lease is ended (gone).
  */
 #include "config.h"
 
@@ -21,22 +21,13 @@ G_DEFINE_QUARK (srv_runner_error, srv_runner_error)
 
 #define CLEAN_WAIT_MS 4000u
 #define STOP_WAIT_S 60
-/* Longer doublings would pass the maximum. */
-#define MAX_FAILURES 16u
 #define PAGE 500
-
-typedef struct
-{
-  guint failures;
-  gint64 not_before; /* monotonic */
-} Pause;
 
 typedef struct
 {
   SrvRunner *runner;
   SrvTurn *turn;
-  gint64 lease;
-  char *token;
+  SrvTurn *next; /* granted before this one was gone: its lease was ended by somebody else */
   char *folder;
   SrvProcess *process;
   SrvOutput *output;
@@ -56,10 +47,8 @@ struct _SrvRunner
   SrvConfine *confine;
   char *refusal;
   guint grace_ms;
-  GHashTable *turns;  /* project -> Turn */
-  GHashTable *pauses; /* project -> Pause */
+  GHashTable *turns; /* project -> Turn */
   guint look_source;
-  guint wake_source;
   guint waiting; /* answers of the engine that are still to come */
   gboolean stopping;
 };
@@ -94,14 +83,12 @@ ask_engine (SrvRunner *self,
             void (*done) (SrvRunner *, gint64, const SrvReply *))
 {
   g_autofree char *text = json_dumps (body, JSON_COMPACT);
-  g_autofree char *ref = g_strdup_printf ("%" G_GINT64_FORMAT, id);
   g_autoptr (DbrJsonDoc) doc = dbr_json_doc_new_from_data (text, -1, NULL, NULL);
   g_assert (doc != NULL); /* made by jansson of valid UTF-8 */
   const SrvRequest request = {
     .operation = operation,
     .actor = { .role = SRV_ROLE_ADMIN, .name = "runner" },
     .id = id,
-    .project_ref = operation == SRV_OP_LEASE_TAKE ? ref : NULL,
     .body = dbr_json_doc_root (doc),
   };
   Ask *ask = g_new0 (Ask, 1);
@@ -115,7 +102,7 @@ ask_engine (SrvRunner *self,
 
 /* -------------------------------------------------------------------------------------- turns */
 static void
-look_soon (SrvRunner *self);
+begin_turn (SrvRunner *self, SrvTurn *granted);
 
 static void
 turn_free (Turn *self)
@@ -126,33 +113,10 @@ turn_free (Turn *self)
   srv_output_free (self->output);
   if (self->folder != NULL && !srv_turn_folder_remove (self->folder))
     g_message ("something of %s could not be deleted", self->folder);
-  if (self->token != NULL)
-    explicit_bzero (self->token, strlen (self->token));
-  g_free (self->token);
   g_free (self->folder);
   srv_turn_free (self->turn);
+  srv_turn_free (self->next);
   g_free (self);
-}
-
-/* After a turn that went wrong the project waits: what made it fail is likely still there. */
-static void
-set_pause (SrvRunner *self, gint64 project, gboolean failed)
-{
-  if (!failed)
-    {
-      g_hash_table_remove (self->pauses, &project);
-      return;
-    }
-  Pause *pause = g_hash_table_lookup (self->pauses, &project);
-  if (pause == NULL)
-    {
-      pause = g_new0 (Pause, 1);
-      g_hash_table_insert (self->pauses, g_memdup2 (&project, sizeof project), pause);
-    }
-  guint64 ms = (guint64) SRV_RUNNER_FIRST_PAUSE_MS << pause->failures;
-  pause->failures = MIN (pause->failures + 1, MAX_FAILURES);
-  pause->not_before = g_get_monotonic_time ()
-                      + (gint64) MIN (ms, SRV_RUNNER_MAX_PAUSE_MS) * G_TIME_SPAN_MILLISECOND;
 }
 
 static void
@@ -163,13 +127,16 @@ on_lease_ended (SrvRunner *self, gint64 project, const SrvReply *reply)
                ": the lease of the turn could not be ended (status %u): it "
                "expires by itself",
                project, reply->status);
+  Turn *turn = g_hash_table_lookup (self->turns, &project);
+  SrvTurn *next = turn != NULL ? g_steal_pointer (&turn->next) : NULL;
   g_hash_table_remove (self->turns, &project);
-  look_soon (self);
+  if (next != NULL)
+    begin_turn (self, next);
 }
 
-/* The end of every turn that had a lease. Everything of it is gone before the lease is. */
+/* The end of every turn. Everything of it is gone before the lease is. @reason: (nullable): what was wrong with it. */
 static void
-end_turn (Turn *self, const char *outcome, const char *text)
+end_turn (Turn *self, const char *outcome, const char *text, const char *reason)
 {
   SrvRunner *runner = self->runner;
   gint64 project = self->turn->project;
@@ -179,11 +146,13 @@ end_turn (Turn *self, const char *outcome, const char *text)
   g_clear_pointer (&self->process, srv_process_free);
   if (self->folder != NULL && srv_turn_folder_remove (self->folder))
     g_clear_pointer (&self->folder, g_free);
-  set_pause (runner, project, strcmp (outcome, "done") != 0 && !runner->stopping);
   /* What an error quotes may be cut inside a character. */
   g_autofree char *valid = g_utf8_make_valid (text, -1);
-  ask_engine (runner, SRV_OP_LEASE_END, self->lease, project,
-              json_pack ("{s:s, s:s}", "outcome", outcome, "text", valid), on_lease_ended);
+  g_autofree char *valid_reason = reason != NULL ? g_utf8_make_valid (reason, -1) : NULL;
+  ask_engine (
+      runner, SRV_OP_LEASE_END, self->turn->lease, project,
+      json_pack ("{s:s, s:s, s:s?}", "outcome", outcome, "text", valid, "reason", valid_reason),
+      on_lease_ended);
 }
 
 static void
@@ -193,15 +162,28 @@ on_turn_output (const char *bytes, gsize length, gpointer user_data)
   srv_output_add (self->output, bytes, length);
 }
 
+/* How it ended, and the last line that says anything. */
+static char *
+describe_failure (const char *how, const char *tail)
+{
+  const char *line = strrchr (tail, '\n');
+  line = line != NULL ? line + 1 : tail;
+  return *line != '\0' ? g_strdup_printf ("%s: %s", how, line) : g_strdup (how);
+}
+
 static void
 on_turn_done (SrvProcessEnd end, int value, gpointer user_data)
 {
   Turn *self = user_data;
   gboolean well = end == SRV_PROCESS_ENDED && value == 0;
   g_autofree char *how = srv_process_describe (end, value);
-  g_autofree char *tail = srv_output_text (self->output, SRV_RUNNER_SHOWN_OUTPUT, self->token);
+  g_autofree char *tail
+      = srv_output_text (self->output, SRV_RUNNER_SHOWN_OUTPUT, self->turn->token);
   gint64 seconds = (g_get_monotonic_time () - self->started) / G_USEC_PER_SEC;
   g_autoptr (GString) text = g_string_new (NULL);
+  /* Only what the turn itself did: neither the engine's end nor that its lease was ended. */
+  g_autofree char *reason
+      = well || end == SRV_PROCESS_STOPPED ? NULL : describe_failure (how, tail);
   if (self->runner->stopping)
     g_string_assign (text, "The foreman's turn was stopped: the engine ends.");
   else
@@ -212,15 +194,25 @@ on_turn_done (SrvProcessEnd end, int value, gpointer user_data)
             well                           ? "done"
             : end == SRV_PROCESS_TIMED_OUT ? "timed_out"
                                            : "crashed",
-            text->str);
+            text->str, reason);
+}
+
+/* Once: a second request would kill it without grace. */
+static void
+stop_turn (Turn *self)
+{
+  if (self->process == NULL || self->stopped)
+    return;
+  self->stopped = TRUE;
+  srv_process_stop (self->process);
 }
 
 static gboolean
 on_renew (gpointer user_data)
 {
   Turn *self = user_data;
-  ask_engine (self->runner, SRV_OP_LEASE_RENEW, self->lease, self->turn->project,
-              json_pack ("{s:i}", "ttl", (int) SRV_RUNNER_LEASE_S), NULL);
+  ask_engine (self->runner, SRV_OP_LEASE_RENEW, self->turn->lease, self->turn->project,
+              json_pack ("{s:i}", "ttl", (int) SRV_ENGINE_LEASE_S), NULL);
   return G_SOURCE_CONTINUE;
 }
 
@@ -236,7 +228,7 @@ make_preset (Turn *self, GError **error)
     .socket = self->runner->socket,
     .bridge = self->runner->bridge,
     .folder = self->folder,
-    .token = self->token,
+    .token = self->turn->token,
     .home = g_get_home_dir (),
   };
   g_autoptr (SrvPreset) preset = srv_preset_render (self->turn->foreman, &values, error);
@@ -272,16 +264,11 @@ static gboolean
 start_process (Turn *self, GError **error)
 {
   SrvRunner *runner = self->runner;
-  if (runner->confine == NULL)
+  /* The engine looked at both before it granted the turn, where it was told how. */
+  if (runner->confine == NULL || self->turn->checkout == NULL)
     {
-      g_set_error_literal (error, SRV_CONFINE_ERROR, SRV_CONFINE_ERROR_MISSING, runner->refusal);
-      return FALSE;
-    }
-  if (self->turn->checkout == NULL || !g_file_test (self->turn->checkout, G_FILE_TEST_IS_DIR))
-    {
-      g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR,
-                   "the project's checkout %s is no folder here",
-                   self->turn->checkout != NULL ? self->turn->checkout : "is not set: it");
+      g_set_error_literal (error, SRV_CONFINE_ERROR, SRV_CONFINE_ERROR_MISSING,
+                           runner->confine == NULL ? runner->refusal : "no checkout is set");
       return FALSE;
     }
   self->folder = srv_turn_folder_new (runner->base, error);
@@ -308,80 +295,47 @@ start_process (Turn *self, GError **error)
 }
 
 static void
-start_turn (Turn *self, const SrvReply *reply)
+begin_turn (SrvRunner *self, SrvTurn *granted)
 {
   g_autoptr (GError) error = NULL;
-  self->lease = json_integer_value (json_object_get (reply->body, "id"));
-  self->token = g_strdup (json_string_value (json_object_get (reply->body, "token")));
-  self->started = g_get_monotonic_time ();
-  if (self->token == NULL)
-    g_set_error (&error, SRV_RUNNER_ERROR, SRV_RUNNER_ERROR_FOLDER, "the lease has no token");
-  else if (self->runner->stopping)
-    g_set_error (&error, SRV_RUNNER_ERROR, SRV_RUNNER_ERROR_FOLDER, "the engine ends");
-  if (error == NULL && start_process (self, &error))
+  Turn *turn = g_new0 (Turn, 1);
+  turn->runner = self;
+  turn->turn = granted;
+  turn->output = srv_output_new (SRV_RUNNER_MAX_OUTPUT);
+  turn->started = g_get_monotonic_time ();
+  g_hash_table_insert (self->turns, g_memdup2 (&granted->project, sizeof granted->project), turn);
+  if (self->stopping)
     {
-      self->renew_source = g_timeout_add_seconds (SRV_RUNNER_LEASE_S / 3, on_renew, self);
+      end_turn (turn, "crashed", "The foreman's turn was stopped: the engine ends.", NULL);
+      return;
+    }
+  if (start_process (turn, &error))
+    {
+      turn->renew_source = g_timeout_add_seconds (SRV_ENGINE_LEASE_S / 3, on_renew, turn);
       return;
     }
   g_autofree char *text = g_strdup_printf ("The foreman could not be started: %s.", error->message);
-  end_turn (self, "crashed", text);
+  g_autofree char *reason = g_strdup_printf ("could not be started: %s", error->message);
+  end_turn (turn, "crashed", text, reason);
 }
 
 static void
-on_lease_taken (SrvRunner *self, gint64 project, const SrvReply *reply)
-{
-  Turn *turn = g_hash_table_lookup (self->turns, &project);
-  g_assert (turn != NULL);
-  if (reply->status == 201)
-    {
-      start_turn (turn, reply);
-      return;
-    }
-  /* Somebody attached in the same moment (409), or the disk is full (5xx): later again. */
-  if (reply->status != 409)
-    set_pause (self, project, TRUE);
-  g_hash_table_remove (self->turns, &project);
-  look_soon (self);
-}
-
-static void
-begin_turn (SrvRunner *self, SrvTurn *due)
-{
-  Turn *turn = g_new0 (Turn, 1);
-  const char *preset = json_string_value (json_object_get (due->foreman, "preset"));
-  turn->runner = self;
-  turn->turn = due;
-  turn->output = srv_output_new (SRV_RUNNER_MAX_OUTPUT);
-  g_hash_table_insert (self->turns, g_memdup2 (&due->project, sizeof due->project), turn);
-  /* The preset's name is the user's text: the cut may be inside a character. */
-  g_autofree char *cut = g_strdup_printf ("foreman (%.60s)", preset != NULL ? preset : "command");
-  g_autofree char *holder = g_utf8_make_valid (cut, -1);
-  ask_engine (self, SRV_OP_LEASE_TAKE, due->project, due->project,
-              json_pack ("{s:s, s:i}", "holder", holder, "ttl", (int) SRV_RUNNER_LEASE_S),
-              on_lease_taken);
-}
-
-/* --------------------------------------------------------------------------------- what is due */
-static gboolean
-on_wake (gpointer user_data)
+on_granted (SrvTurn *granted, gpointer user_data)
 {
   SrvRunner *self = user_data;
-  self->wake_source = 0;
-  look_soon (self);
-  return G_SOURCE_REMOVE;
+  Turn *turn = g_hash_table_lookup (self->turns, &granted->project);
+  if (turn == NULL)
+    {
+      begin_turn (self, granted);
+      return;
+    }
+  /* One at a time: the earlier one has lost its lease and is on its way out. */
+  srv_turn_free (turn->next);
+  turn->next = granted;
+  stop_turn (turn);
 }
 
-/* TRUE: not yet; *inout_next is when. */
-static gboolean
-is_paused (SrvRunner *self, gint64 project, gint64 now, gint64 *inout_next)
-{
-  const Pause *pause = g_hash_table_lookup (self->pauses, &project);
-  if (pause == NULL || pause->not_before <= now)
-    return FALSE;
-  *inout_next = MIN (*inout_next, pause->not_before);
-  return TRUE;
-}
-
+/* ------------------------------------------------------------------------- what has lost its lease */
 /* Whose lease was ended by somebody else has lost its say: it is stopped, not left to find out. */
 static void
 stop_ended (SrvRunner *self)
@@ -395,12 +349,9 @@ stop_ended (SrvRunner *self)
       SrvActor actor;
       const char *why;
       if (turn->process != NULL && !turn->stopped
-          && !srv_engine_authenticate (self->engine, turn->token, &actor, &why)
+          && !srv_engine_authenticate (self->engine, turn->turn->token, &actor, &why)
           && g_strcmp0 (why, "lease_ended") == 0)
-        {
-          turn->stopped = TRUE;
-          srv_process_stop (turn->process);
-        }
+        stop_turn (turn);
     }
 }
 
@@ -408,44 +359,19 @@ static gboolean
 on_look (gpointer user_data)
 {
   SrvRunner *self = user_data;
-  gint64 now = g_get_monotonic_time ();
-  gint64 next = G_MAXINT64;
   self->look_source = 0;
-  if (self->stopping)
-    return G_SOURCE_REMOVE;
-  stop_ended (self);
-  g_autoptr (GPtrArray) due = srv_engine_turns_due (self->engine);
-  g_ptr_array_set_free_func (due, NULL);
-  for (guint i = 0; i < due->len; i++)
-    {
-      SrvTurn *turn = g_ptr_array_index (due, i);
-      if (g_hash_table_contains (self->turns, &turn->project)
-          || g_hash_table_size (self->turns) >= SRV_RUNNER_MAX_TURNS
-          || is_paused (self, turn->project, now, &next))
-        srv_turn_free (turn);
-      else
-        begin_turn (self, turn);
-    }
-  if (self->wake_source != 0)
-    g_source_remove (self->wake_source);
-  self->wake_source = 0;
-  if (next != G_MAXINT64)
-    self->wake_source = g_timeout_add ((guint) ((next - now) / 1000 + 1), on_wake, self);
+  if (!self->stopping)
+    stop_ended (self);
   return G_SOURCE_REMOVE;
 }
 
 /* Once for all commits of this round of the loop. */
 static void
-look_soon (SrvRunner *self)
-{
-  if (self->look_source == 0 && !self->stopping)
-    self->look_source = g_idle_add_full (G_PRIORITY_DEFAULT, on_look, self, NULL);
-}
-
-static void
 on_changed (SrvEngine *engine G_GNUC_UNUSED, gpointer user_data)
 {
-  look_soon (user_data);
+  SrvRunner *self = user_data;
+  if (self->look_source == 0 && !self->stopping)
+    self->look_source = g_idle_add_full (G_PRIORITY_DEFAULT, on_look, self, NULL);
 }
 
 /* ------------------------------------------------------------------------------- start and end */
@@ -519,7 +445,6 @@ srv_runner_new (SrvEngine *engine, const SrvRunnerOptions *options, GError **err
   self->grace_ms = options->grace_ms != 0 ? options->grace_ms : SRV_KEEP_GRACE_MS;
   self->turns
       = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, (GDestroyNotify) turn_free);
-  self->pauses = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   if (!find_programs (self, options, error))
     return NULL;
   if (!srv_turn_folder_prepare (self->base, &problem))
@@ -529,7 +454,7 @@ srv_runner_new (SrvEngine *engine, const SrvRunnerOptions *options, GError **err
     }
   end_earlier_turns (self);
   srv_engine_watch (engine, on_changed, self);
-  look_soon (self);
+  srv_engine_grant_turns (engine, SRV_RUNNER_MAX_TURNS, on_granted, self);
   return g_steal_pointer (&self);
 }
 
@@ -550,6 +475,7 @@ srv_runner_free (SrvRunner *self)
   gpointer value;
   gboolean over = FALSE;
   self->stopping = TRUE;
+  srv_engine_grant_turns (self->engine, 0, on_granted, self);
   g_hash_table_iter_init (&iter, self->turns);
   while (g_hash_table_iter_next (&iter, NULL, &value))
     if (((Turn *) value)->process != NULL)
@@ -559,6 +485,7 @@ srv_runner_free (SrvRunner *self)
   while ((g_hash_table_size (self->turns) > 0 || self->waiting > 0) && !over)
     g_main_context_iteration (NULL, TRUE);
   srv_engine_unwatch (self->engine, on_changed, self);
+  srv_engine_grant_turns (self->engine, 0, NULL, NULL);
   if (over)
     {
       /* Answers may still come for it: the process ends, and it with that. */
@@ -568,10 +495,7 @@ srv_runner_free (SrvRunner *self)
   g_source_remove (patience);
   if (self->look_source != 0)
     g_source_remove (self->look_source);
-  if (self->wake_source != 0)
-    g_source_remove (self->wake_source);
   g_hash_table_unref (self->turns);
-  g_hash_table_unref (self->pauses);
   srv_confine_free (self->confine);
   g_free (self->socket);
   g_free (self->state_folder);

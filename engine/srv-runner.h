@@ -2,11 +2,10 @@
 /*
  * srv-runner: turns of foremen: when one is due, a lease, a configuration, a process, and the end of all three.
  *
- * A turn is a state machine on the main loop: taking the lease -> running -> ending the lease. One a project at a
- * time. However it ends (exit, crash, time limit, engine stop) everything it started is killed (srv-keep.h),
- * its folder is deleted and its lease ended; what went wrong is an event. A project whose turns keep
- * ending badly waits longer each time, 1 s to 5 min, and what a foreman prints is kept bounded and
- * shown without its token.
+ * The engine grants a turn with its lease; then it is a state machine on the main loop: running -> ending the
+ * lease. One a project at a time. However it ends (exit, crash, time limit, engine stop) everything it started is killed (srv-keep.h),
+ * its folder is deleted and its lease ended; what went wrong is an event, and the foreman's
+ * trouble (srv-trouble.h), which makes it wait. What a foreman prints is kept bounded and shown without its token.
  */
 #pragma once
 
@@ -18,9 +17,6 @@ G_BEGIN_DECLS
 #define SRV_RUNNER_MAX_TURNS 64u            /* at a time, over all projects */
 #define SRV_RUNNER_MAX_OUTPUT (64u * 1024u) /* bytes kept of what a turn prints: the last ones */
 #define SRV_RUNNER_SHOWN_OUTPUT 2000u       /* bytes of it in the event */
-#define SRV_RUNNER_LEASE_S 600u             /* renewed every third of it */
-#define SRV_RUNNER_FIRST_PAUSE_MS 1000u     /* after a turn that ended badly; doubles */
-#define SRV_RUNNER_MAX_PAUSE_MS (300u * 1000u)
 
 #define SRV_RUNNER_ERROR (srv_runner_error_quark ())
 GQuark

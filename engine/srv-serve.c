@@ -10,6 +10,7 @@
 #include "srv-command.h"
 #include "srv-http.h"
 #include "srv-runner.h"
+#include "srv-world.h"
 
 #include <glib-unix.h>
 #include <glib/gstdio.h>
@@ -30,6 +31,9 @@ typedef struct
   gint max_wait_s;
   gint request_timeout_s;
   gboolean is_unconfined;
+  SrvWorld world;
+  const char *refusal; /* why no foreman is started; what @world says */
+  char *refusal_text;
 } Options;
 
 static void
@@ -40,6 +44,7 @@ options_clear (Options *options)
   g_strfreev (options->listen);
   g_free (options->tls_cert);
   g_free (options->tls_key);
+  g_free (options->refusal_text);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
 
@@ -90,6 +95,7 @@ engine_open (const Options *options)
   g_autofree char *kept = secret_read (token_file);
   const SrvEngineOptions engine_options = { .file = options->state,
                                             .synchronous = TRUE,
+                                            .world = &options->world,
                                             .keep_secret = secret_write,
                                             .secret_data = token_file,
                                             .kept_secret = kept };
@@ -165,32 +171,46 @@ on_tick (gpointer user_data)
   return G_SOURCE_CONTINUE;
 }
 
-/* NULL: foremen can't be started here at all, which was said. */
+/* Nothing is granted where no turn can start. */
+static void
+on_granted (SrvTurn *turn, gpointer user_data G_GNUC_UNUSED)
+{
+  srv_turn_free (turn);
+}
+
+/* NULL: foremen can't be started here at all, which was said, and is said to everyone who asks for one. */
 static SrvRunner *
-runner_start (SrvEngine *engine, const Options *options)
+runner_start (SrvEngine *engine, Options *options)
 {
   g_autofree char *folder = g_path_get_dirname (options->state);
-  g_autoptr (GError) refusal = NULL;
   g_autoptr (GError) error = NULL;
   SrvConfine *confine
-      = options->is_unconfined ? srv_confine_new_unconfined () : srv_confine_new (folder, &refusal);
+      = options->is_unconfined ? srv_confine_new_unconfined () : srv_confine_new (folder, &error);
+
+  /* Before the engine looks for turns: it asks for this. */
+  if (error)
+    options->refusal = options->refusal_text = g_strdup (error->message);
+  g_clear_error (&error);
   const SrvRunnerOptions runner_options = { .socket = options->socket,
                                             .state_folder = folder,
                                             .confine = confine,
-                                            .refusal = refusal ? refusal->message : NULL };
+                                            .refusal = options->refusal };
   SrvRunner *runner = srv_runner_new (engine, &runner_options, &error);
-
-  if (refusal)
-    g_printerr ("drawbridge-engine: no foreman will be started: %s\n", refusal->message);
   if (!runner)
-    g_printerr ("drawbridge-engine: no foreman will be started: %s\n", error->message);
+    {
+      g_free (options->refusal_text);
+      options->refusal = options->refusal_text = g_strdup (error->message);
+      srv_engine_grant_turns (engine, SRV_RUNNER_MAX_TURNS, on_granted, NULL);
+    }
+  if (options->refusal)
+    g_printerr ("drawbridge-engine: no foreman will be started: %s\n", options->refusal);
   return runner;
 }
 
 /* Until SIGTERM or SIGINT. What must run beside the front (the runner of turns) starts and ends
  * here, after the engine and before the loop. */
 static int
-serve (SrvEngine *engine, const Options *options)
+serve (SrvEngine *engine, Options *options)
 {
   g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
   g_autoptr (SrvHttp) http = srv_http_new (engine);
@@ -282,6 +302,7 @@ srv_cmd_serve (int argc, char **argv)
                     : g_canonicalize_filename (options.state, NULL);
   g_free (options.state);
   options.state = state;
+  srv_world_init (&options.world, &options.refusal);
   umask (077);
   signal (SIGPIPE, SIG_IGN);
   engine = engine_open (&options);

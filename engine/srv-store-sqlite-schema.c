@@ -127,11 +127,23 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "CREATE INDEX project_name ON project (name) WHERE removed = 0;"
   "CREATE INDEX plan_review ON plan (id) WHERE reviews <> 0;"
   "CREATE INDEX plan_project_review ON plan (project) WHERE reviews <> 0;"
-  "CREATE INDEX token_admin ON token (id) WHERE role = 1 AND revoked = 0 AND lease = 0;",
+  "CREATE INDEX token_admin ON token (id) WHERE role = 1 AND revoked = 0 AND lease = 0;"
+  "ALTER TABLE project ADD COLUMN trouble_since INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE project ADD COLUMN trouble_failures INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE project ADD COLUMN trouble_next INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE project ADD COLUMN trouble_ran INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE project ADD COLUMN trouble_reason TEXT;"
+  "CREATE INDEX project_troubled ON project (id) WHERE removed = 0 AND trouble_since <> 0;"
+  "CREATE INDEX project_retried ON project (trouble_next) WHERE trouble_next <> 0;"
+  "ALTER TABLE message ADD COLUMN turn_ended INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE message ADD COLUMN turn_failed INTEGER NOT NULL DEFAULT 0;",
 };
 
 #define NEWEST " ORDER BY id DESC LIMIT ?3"
 #define OLDEST " ORDER BY id LIMIT ?3"
+#define DUE \
+  "removed = 0 AND (wake <> 0 OR n_waiting > 0) AND held = 0 AND command IS NOT NULL" \
+  " AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.project = project.id AND lease.ended = 0)"
 
 /* Each look-up names its index, so that one that could not use it fails to compile; none: by id alone. */
 /* clang-format off */
@@ -140,7 +152,9 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (PROJECTS, PROJECT, NULL, "removed = 0 AND id > ?1" OLDEST)
   FIND (PROJECT_BY_URL, PROJECT, "project_url", "removed = 0 AND repo_url = ?4 LIMIT ?3")
   FIND (PROJECTS_BY_NAME, PROJECT, "project_name", "removed = 0 AND name = ?4" OLDEST)
-  FIND (PROJECTS_DUE, PROJECT, "project_due", "removed = 0 AND (wake <> 0 OR n_waiting > 0) AND held = 0 AND command IS NOT NULL" OLDEST)
+  FIND (PROJECTS_DUE, PROJECT, "project_due", DUE " AND trouble_next <= ?1" OLDEST)
+  FIND (PROJECT_RETRIED_FIRST, PROJECT, "project_retried", DUE " AND trouble_next <> 0 AND trouble_next > ?1 ORDER BY trouble_next LIMIT ?3")
+  FIND (PROJECTS_TROUBLED, PROJECT, "project_troubled", "removed = 0 AND trouble_since <> 0 AND (?1 = 0 OR id = ?1)" OLDEST)
   FIND (PLANS, PLAN, NULL, "id < ?2" NEWEST)
   FIND (PROJECT_PLANS, PLAN, "plan_project", "project = ?1 AND id < ?2" NEWEST)
   FIND (PLANS_IN_STATE, PLAN, "plan_state", "state = ?1 AND id < ?2" NEWEST)

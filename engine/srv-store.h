@@ -22,7 +22,9 @@ typedef enum
   SRV_FIND_PROJECTS,               /* oldest first, not removed, id > a */
   SRV_FIND_PROJECT_BY_URL,         /* text; not removed */
   SRV_FIND_PROJECTS_BY_NAME,       /* text; not removed; oldest first */
-  SRV_FIND_PROJECTS_DUE,           /* wake or messages waiting, a command, no hold; oldest first */
+  SRV_FIND_PROJECTS_DUE,           /* wake or messages waiting, a command, no hold, no lease, to be tried by a; oldest first */
+  SRV_FIND_PROJECT_RETRIED_FIRST,  /* the same, to be tried after a; the soonest first */
+  SRV_FIND_PROJECTS_TROUBLED,      /* project a (0: any): its foreman can't run; oldest first */
   SRV_FIND_PLANS,                  /* id < b */
   SRV_FIND_PROJECT_PLANS,          /* of project a, id < b; so each pair below */
   SRV_FIND_PLANS_IN_STATE,         /* state a, id < b */

@@ -41,8 +41,12 @@ struct _SrvWriter
   GQueue finished;    /* Job, to be answered in the main context */
   GSource *answering; /* when scheduled */
   gboolean stops;
+  guint max_turns; /* 0: none are granted */
+  GQueue turns;    /* SrvTurn: granted, to be told in the main context */
   gint64 last_event;
-  gint64 told_event; /* main context only */
+  gint64 told_event;  /* main context only; so what follows */
+  SrvGranted granted; /* nullable */
+  gpointer granted_data;
 };
 
 /* ----------------------------------------------------------------------- jobs */
@@ -96,14 +100,23 @@ static gboolean
 answer (gpointer user_data)
 {
   SrvWriter *self = user_data;
-  GQueue finished;
+  GQueue finished, turns;
 
   g_mutex_lock (&self->mutex);
   finished = self->finished;
   g_queue_init (&self->finished);
+  turns = self->turns;
+  g_queue_init (&self->turns);
   g_clear_pointer (&self->answering, g_source_unref);
   gint64 last_event = self->last_event;
   g_mutex_unlock (&self->mutex);
+  SrvTurn *turn;
+  /* First: a process takes longer to start than an answer to leave. */
+  while ((turn = g_queue_pop_head (&turns)))
+    if (self->granted)
+      self->granted (turn, self->granted_data);
+    else
+      srv_turn_free (turn);
   Job *job;
   while ((job = g_queue_pop_head (&finished)))
     {
@@ -182,6 +195,7 @@ tick (SrvWriter *self)
   SrvCall call;
 
   srv_call_init (&call, self->store, &request, now_us (self));
+  call.world = self->options.world;
   SrvReply *reply = srv_op_tick (&call);
   srv_call_clear (&call);
   return reply;
@@ -200,7 +214,7 @@ run (SrvWriter *self, Job *job)
       = fingerprint ? srv_replays_find (self->replays, self->store, request, fingerprint) : NULL;
   if (reply)
     return reply;
-  reply = srv_dispatch (self->store, request, now);
+  reply = srv_dispatch (self->store, self->options.world, request, now);
   if (fingerprint && reply->status < 300)
     srv_replays_keep (self->replays, self->store, request, fingerprint, reply, now);
   return reply;
@@ -223,6 +237,27 @@ write_one (SrvWriter *self, Job *job)
   return srv_store_rollback_to (self->store);
 }
 
+/* Foremen that the batch wakes: their leases are in its transaction. FALSE: it is gone. */
+static gboolean
+grant_turns (SrvWriter *self, guint max, GPtrArray *turns)
+{
+  SrvRequest request
+      = { .operation = SRV_OP_LEASE_TAKE, .actor = { .role = SRV_ROLE_ADMIN, .name = "runner" } };
+  SrvCall call;
+
+  if (!srv_store_savepoint (self->store))
+    return FALSE;
+  srv_call_init (&call, self->store, &request, now_us (self));
+  call.world = self->options.world;
+  srv_turns_grant (&call, max, turns);
+  srv_call_clear (&call);
+  if (srv_store_failure (self->store, NULL) == SRV_STORE_OK)
+    return srv_store_release (self->store);
+  /* The requests stand; who should wake is found again. */
+  g_ptr_array_set_size (turns, 0);
+  return srv_store_rollback_to (self->store);
+}
+
 /* Nothing of the batch was kept. */
 static void
 fail_batch (SrvWriter *self, GQueue *batch)
@@ -241,16 +276,20 @@ fail_batch (SrvWriter *self, GQueue *batch)
 }
 
 static void
-write_batch (SrvWriter *self, GQueue *batch)
+write_batch (SrvWriter *self, GQueue *batch, guint max_turns, GPtrArray *turns)
 {
   gboolean ok = srv_store_begin (self->store, TRUE);
 
   for (GList *l = batch->head; ok && l; l = l->next)
     ok = write_one (self, l->data);
+  if (ok && max_turns > 0)
+    ok = grant_turns (self, max_turns, turns);
   if (ok)
     ok = srv_store_commit (self->store);
-  if (!ok)
-    fail_batch (self, batch);
+  if (ok)
+    return;
+  g_ptr_array_set_size (turns, 0);
+  fail_batch (self, batch);
 }
 
 static gpointer
@@ -268,15 +307,19 @@ write_all (gpointer user_data)
         g_queue_push_tail (&batch, g_queue_pop_head (&self->waiting));
       if (g_queue_is_empty (&batch))
         continue;
+      guint max_turns = self->max_turns;
+      g_autoptr (GPtrArray) turns = g_ptr_array_new_with_free_func ((GDestroyNotify) srv_turn_free);
       g_mutex_unlock (&self->mutex);
       if (self->shared)
         g_mutex_lock (self->shared);
-      write_batch (self, &batch);
+      write_batch (self, &batch, max_turns, turns);
       gint64 last_event = srv_store_last_event (self->store);
       if (self->shared)
         g_mutex_unlock (self->shared);
       g_mutex_lock (&self->mutex);
       self->last_event = last_event;
+      while (turns->len > 0)
+        g_queue_push_tail (&self->turns, g_ptr_array_steal_index (turns, 0));
       while (!g_queue_is_empty (&batch))
         g_queue_push_tail (&self->finished, g_queue_pop_head (&batch));
       schedule (self);
@@ -307,6 +350,7 @@ srv_writer_new (SrvStore *store,
   g_cond_init (&self->wake);
   g_queue_init (&self->waiting);
   g_queue_init (&self->finished);
+  g_queue_init (&self->turns);
   self->thread = g_thread_new ("writer", write_all, self);
   return self;
 }
@@ -346,6 +390,18 @@ srv_writer_push_tick (SrvWriter *self)
 
   job->is_tick = TRUE;
   push (self, job);
+}
+
+void
+srv_writer_grant_turns (SrvWriter *self, guint max, SrvGranted granted, gpointer user_data)
+{
+  self->granted = granted;
+  self->granted_data = user_data;
+  g_mutex_lock (&self->mutex);
+  self->max_turns = max;
+  g_mutex_unlock (&self->mutex);
+  if (max > 0)
+    srv_writer_push_tick (self);
 }
 
 void

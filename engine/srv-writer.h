@@ -35,8 +35,12 @@ srv_writer_push (SrvWriter *self, const SrvRequest *request, SrvDone done, gpoin
 void
 srv_writer_push_tick (SrvWriter *self);
 
-/* Runs one request: dispatch by operation, roles, the actor's lease. srv-dispatch.c; reads too. */
+/* @granted NULL: none any more. */
+void
+srv_writer_grant_turns (SrvWriter *self, guint max, SrvGranted granted, gpointer user_data);
+
+/* Runs one request: dispatch by operation, roles, the actor's lease. srv-dispatch.c; reads too. @world nullable. */
 SrvReply *
-srv_dispatch (SrvStore *store, const SrvRequest *request, gint64 now);
+srv_dispatch (SrvStore *store, const SrvWorld *world, const SrvRequest *request, gint64 now);
 
 G_END_DECLS

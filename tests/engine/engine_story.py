@@ -119,7 +119,7 @@ class Story:
         return left, tokens
 
     def projects(self):
-        first = self.make("project_add", {"repo_url": "git@example.org:team/shop.git", "checkout": "/srv/shop"})["id"]
+        first = self.make("project_add", {"repo_url": "git@example.org:team/shop.git", "checkout": "/"})["id"]
         spare = self.make("project_add", {"repo_url": "https://example.org/team/spare", "name": "spare"})["id"]
         self.ask("project_add", 409, {"repo_url": "https://EXAMPLE.org/team/shop"})
         self.ask("project_set", 200, {"settings": {"max_tasks": 1, "protected_paths": ["secrets/**"]},
@@ -127,6 +127,9 @@ class Story:
         self.ask("project_hold", 200, {"held": True, "reason": "a freeze"}, project=first)
         self.ask("project_get", 200, project=first)
         self.ask("project_hold", 200, {"held": False}, project=first)
+        self.ask("project_set", 200, {"foreman_command": {"command": ["no-such-program"], "model": None}}, project=spare)
+        self.ask("message_add", 201, {"text": "Can you run?"}, project=spare)
+        self.ask("status", 200)
         self.ask("project_remove", 200, {}, project=spare)
         self.ask("project_list", 200)
         return first

@@ -221,7 +221,7 @@ def test_bad_foremen():
     mark = uuid.uuid4().hex
     scripts = {
         "exits": ("exit 9", "exit status 9"),
-        "missing": (None, "No such file"),
+        "missing": (None, "is no program that the engine can start"),
         "floods": ("yes flood | head -c 30000000; exit 4", "flood"),
         "forks": (f"for i in 1 2 3; do setsid sh -c 'trap \"\" TERM HUP; sleep 1000; : {mark}' & done; exit 5", "exit status 5"),
         "crashes": ("kill -SEGV $$", "signal 11"),
@@ -245,21 +245,65 @@ def test_bad_foremen():
     shop.seen, shop.events = 0, []
     shop.wait("turn.crashed", exits, count=3)
     TAP.equal(shop.engine.ask("GET", "/v1/health").status, 200, "the engine serves meanwhile")
-    TAP.equal(shop.say(exits, "Something else")["outcome"], "woke", "the project isn't wedged")
+    said = shop.say(exits, "Something else")
+    TAP.ok(said["outcome"] == "trouble" and "the last 3 turns failed, the last one ended with exit status 9" in said["outcome_text"]
+           and "The next try is in " in said["outcome_text"], "who asks is told that it waits, why and how long", said)
+    trouble = shop.get(f"/v1/projects/{exits['id']}")["foreman_trouble"]
+    TAP.ok(trouble["failures"] == 3 and trouble["next_try"], "the project says the same", trouble)
+    given_up = shop.get(f"/v1/messages?project={exits['id']}")["items"][1]
+    TAP.equal(given_up["turn_ended"]["outcome"], "crashed", "the message that was given up says so")
+    reply = shop.engine.ask("PATCH", f"/v1/projects/{exits['id']}", {"foreman_command": {
+        "command": ["/bin/sh", "-c", "sleep 1000; : " + mark]}}, shop.admin)
+    TAP.equal(reply.json["foreman_trouble"], None, "a new command ends the trouble")
+    wait_until(lambda: processes_with(mark), "the new command's start")
+    TAP.ok(True, "and wakes at once for what waits")
     TAP.equal(shop.close(), 0, "the engine ends well")
 
 
-def test_cut_characters():
-    """Names that are cut inside a character, where they are shown, end nothing."""
+def test_refused_settings():
+    """What can never run is refused where it is set, every fault by its field; what may run later is told."""
     shop = Shop()
-    project = shop.project("cut", None)
-    for name in ("x" + "\u00e4" * 49, "\u00e4" * 50):
-        reply = shop.engine.ask("PATCH", f"/v1/projects/{project['id']}", {"foreman_command": {"preset": name}}, shop.admin)
-        assert reply.status == 200, reply.text
-        shop.say(project, "Are you there?")
-        event = shop.wait("turn.crashed", project)
-        TAP.ok("there is no preset" in event["text"], "a preset that isn't there is told, whatever its name", event["text"])
-    TAP.equal(shop.close(), 0, "the engine ends well after them")
+    project = shop.project("shop", None)
+    place = f"/v1/projects/{project['id']}"
+
+    def problems(**change):
+        reply = shop.engine.ask("PATCH", place, change, shop.admin)
+        return {e["field"]: e["problem"] for e in reply.json["errors"]} if reply.status == 422 else reply.text
+
+    for name in ("cloude", "x" + "\u00e4" * 49, "\u00e4" * 50):
+        said = problems(foreman_command={"preset": name})
+        TAP.ok("claude, codex, gemini and opencode" in said["foreman_command.preset"], "a preset that isn't there is refused", said)
+    TAP.ok("did you mean claude?" in problems(foreman_command={"preset": "cloude"})["foreman_command.preset"], "with the nearest")
+    folder = shop.engine.folder
+    (folder / "file").write_text("")
+    for path, wanted in ((folder / "gone", "is not there"), (folder / "file", "is not a folder"), ("relative", "absolute path")):
+        said = problems(checkout=str(path), foreman_command={
+            "command": ["do", "{promt}", "{token}", "{model}", "{}"], "environment": ["A", "B=1", "BRIGADA_TOKEN", "LD_PRELOAD"]})
+        TAP.ok(wanted in said["checkout"], f"a checkout that {wanted}", said)
+        TAP.equal(sorted(said), ["checkout", *(f"foreman_command.command[{i}]" for i in (1, 2, 3)),
+                                 *(f"foreman_command.environment[{i}]" for i in (1, 2, 3))], "all faults at once, by field")
+        TAP.ok("did you mean {prompt}?" in said["foreman_command.command[1]"], "with the nearest placeholder", said)
+    TAP.equal(shop.get(place)["foreman_command"], None, "nothing was changed")
+    reply = shop.engine.ask("PATCH", place, {"foreman_command": {"command": ["no-such-harness"]}}, shop.admin)
+    TAP.ok(reply.status == 200 and reply.json["notes"] == ['No turn can start now: "no-such-harness" is not on the engine\'s PATH.'],
+           "a program that isn't there is accepted, with a warning", reply.text)
+    said = shop.say(project, "Are you there?")
+    TAP.ok(said["outcome"] == "trouble" and '"no-such-harness" is not on the engine\'s PATH' in said["outcome_text"],
+           "who asks is told", said)
+    needs = shop.get("/v1/status")["needs_you"]
+    TAP.ok(needs[0]["kind"] == "foreman" and "no-such-harness" in needs[0]["text"], "and so is who looks at the status", needs)
+    shop.engine.stop(kill=True)
+    shop.engine.start()
+    TAP.ok("no-such-harness" in shop.get(place)["foreman_trouble"]["reason"], "also after a restart")
+    checkout = pathlib.Path(project["checkout"])
+    checkout.rename(folder / "elsewhere")
+    shop.engine.ask("PATCH", place, {"foreman_command": {"command": ["sh", "-c", "exit 0"]}}, shop.admin)
+    said = shop.say(project, "And now?")
+    TAP.ok(f"the checkout {checkout} is not there" in said["outcome_text"], "a checkout that vanished is told", said)
+    (folder / "elsewhere").rename(checkout)
+    shop.wait("turn.unanswered", project)
+    TAP.equal(shop.get(place)["foreman_trouble"], None, "once it is back the next try goes well")
+    TAP.equal(shop.close(), 0, "the engine ends well")
 
 
 def test_deaf_foreman():
@@ -360,7 +404,9 @@ def test_refusals():
         admin = engine.admin()
         project = engine.ask("POST", "/v1/projects", {"repo_url": "https://git.example/a/b", "checkout": str(engine.folder),
                                                       "foreman_command": {"command": ["/bin/true"]}}, admin).json
-        engine.ask("POST", f"/v1/projects/{project['id']}/messages", {"text": "hi"}, admin)
+        TAP.ok("bwrap is not installed" in project["notes"][0], "adding a project warns of it", project["notes"])
+        said = engine.ask("POST", f"/v1/projects/{project['id']}/messages", {"text": "hi"}, admin).json
+        TAP.ok(said["outcome"] == "trouble" and "bwrap is not installed" in said["outcome_text"], "who asks is told", said)
         seen = engine.ask("GET", "/v1/events?after=0&wait=0", None, admin).json
         while not any(e["kind"] == "turn.crashed" for e in seen["items"]):
             seen = engine.ask("GET", f"/v1/events?after={seen['last']}&wait=10", None, admin).json
@@ -379,7 +425,7 @@ def test_refusals():
 def main():
     signal.alarm(WATCHDOG_S * 8)
     only = sys.argv[1:]
-    for test in (test_loop, test_review_and_failure, test_attach, test_bad_foremen, test_cut_characters,
+    for test in (test_loop, test_review_and_failure, test_attach, test_bad_foremen, test_refused_settings,
                  test_deaf_foreman, test_dead_worker, test_spies, test_refusals):
         if not only or test.__name__ in only:
             test()

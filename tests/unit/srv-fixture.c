@@ -23,6 +23,7 @@ srv_fixture_open (SrvFixture *self, const char *file)
   SrvEngineOptions options = { .file = file ? file : ":memory:",
                                .clock_us = fixture_clock,
                                .clock_data = self,
+                               .world = self->world,
                                .synchronous = FALSE };
 
   if (self->now == 0)

@@ -11,7 +11,8 @@ G_BEGIN_DECLS
 typedef struct
 {
   SrvEngine *engine;
-  gint64 now; /* us; the engine's clock */
+  gint64 now;            /* us; the engine's clock */
+  const SrvWorld *world; /* nullable; set before opening */
   SrvActor admin, client, worker;
   json_t *last; /* the last body; borrowed by tests until the next request */
   guint status; /* and its status */

@@ -182,6 +182,92 @@ test_write (void)
   g_assert_true (srv_turn_folder_remove (base));
 }
 
+/* Every fault, in order, as "field: problem" lines. */
+static char *
+problems_of (const char *foreman)
+{
+  json_auto_t *value = json_loads (foreman, 0, NULL);
+  g_autoptr (GPtrArray) problems = srv_preset_problems (value);
+  GString *out = g_string_new (NULL);
+  for (guint i = 0; i < problems->len; i += 2)
+    g_string_append_printf (out, "%s: %s\n", (const char *) problems->pdata[i],
+                            (const char *) problems->pdata[i + 1]);
+  return g_string_free (out, FALSE);
+}
+
+static void
+test_problems (void)
+{
+  static const struct
+  {
+    const char *foreman;
+    const char *wanted;
+  } cases[] = {
+    { "{\"preset\": \"codex\", \"model\": \"m\", \"environment\": [\"_A1\", \"b\"]}", "" },
+    { "{\"command\": [\"do\", \"{prompt} {config}\", \"{\\\"a\\\": {}}\", \"{}\"]}", "" },
+    { "{\"preset\": \"gemin\"}",
+      "preset: \"gemin\" is not known: there are claude, codex, gemini and "
+      "opencode; did you mean gemini?\n" },
+    { "{\"preset\": \"x\"}",
+      "preset: \"x\" is not known: there are claude, codex, gemini and opencode\n" },
+    { "{\"command\": [\"{checkuot}\"]}",
+      "command[0]: has {checkuot}, which is no placeholder: there are {prompt}, {config}, "
+      "{folder}, "
+      "{project}, {name}, {repo}, {checkout}, {socket}, {bridge}, {model} and {home}; did you mean "
+      "{checkout}?\n" },
+    { "{\"command\": [\"do\", \"a {token} {model}\"]}",
+      "command[1]: has {token}, which can't stand in a command: everybody sees its words\n"
+      "command[1]: has {model}, but no model is set\n" },
+    { "{\"command\": [\"do\", \"{model}\"], \"model\": \"m\"}", "" },
+    { "{\"command\": [\"do\"], \"environment\": [\"A=1\", \"1A\", \"BRIGADA_TOKEN\", "
+      "\"LD_PRELOAD\"]}",
+      "environment[0]: is not the name of a variable: letters, digits and _; its value comes from "
+      "the engine's environment\n"
+      "environment[1]: is not the name of a variable: letters, digits and _; its value comes from "
+      "the engine's environment\n"
+      "environment[2]: is the engine's own, or changes how programs are loaded: it is never handed "
+      "on\n"
+      "environment[3]: is the engine's own, or changes how programs are loaded: it is never handed "
+      "on\n" },
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *got = problems_of (cases[i].foreman);
+      g_assert_cmpstr (got, ==, cases[i].wanted);
+    }
+}
+
+/* Whatever is accepted can be rendered. */
+static void
+test_problems_agree (void)
+{
+  static const char *const words[]
+      = { "prompt", "config", "folder", "project", "name",  "repo", "checkout",
+          "socket", "bridge", "model",  "home",    "token", "word" };
+  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *foreman
+          = g_strdup_printf ("{\"command\": [\"do\", \"{%s}\"], \"model\": \"m\"}", words[i]);
+      g_autofree char *problems = problems_of (foreman);
+      g_autoptr (SrvPreset) preset = render (foreman, &error);
+      g_assert_cmpint (preset != NULL, ==, *problems == '\0');
+    }
+}
+
+static void
+test_program (void)
+{
+  json_auto_t *preset = json_pack ("{s:s}", "preset", "opencode");
+  json_auto_t *command = json_pack ("{s:[s,s]}", "command", "/bin/do", "it");
+  json_auto_t *unknown = json_pack ("{s:s}", "preset", "x");
+  g_autofree char *of_preset = srv_preset_program (preset);
+  g_autofree char *of_command = srv_preset_program (command);
+  g_assert_cmpstr (of_preset, ==, "opencode");
+  g_assert_cmpstr (of_command, ==, "/bin/do");
+  g_assert_null (srv_preset_program (unknown));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -205,5 +291,8 @@ main (int argc, char **argv)
   g_test_add_func ("/preset/refused", test_refused);
   g_test_add_func ("/preset/many-words", test_many_words);
   g_test_add_func ("/preset/write", test_write);
+  g_test_add_func ("/preset/problems", test_problems);
+  g_test_add_func ("/preset/problems-agree", test_problems_agree);
+  g_test_add_func ("/preset/program", test_program);
   return g_test_run ();
 }

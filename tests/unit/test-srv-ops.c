@@ -192,15 +192,11 @@ test_messages (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", command), ==, 200);
   g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"And a till\"}"), ==, 201);
   g_assert_cmpstr (TEXT ("outcome"), ==, "woke");
-  g_autoptr (GPtrArray) due = srv_engine_turns_due (f->engine);
-  g_assert_cmpuint (due->len, ==, 1);
   g_assert_cmpuint (
       CALL (&f->client, PROJECT_HOLD, "p:~", "{\"held\": true, \"reason\": \"holidays\"}"), ==,
       200);
   g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"And a door\"}"), ==, 201);
   g_assert_cmpstr (TEXT ("outcome"), ==, "hold");
-  g_autoptr (GPtrArray) held = srv_engine_turns_due (f->engine);
-  g_assert_cmpuint (held->len, ==, 0);
   g_assert_cmpuint (CALL (&f->admin, ATTACH, "p:~", "{\"holder\": \"ada's chat\"}"), ==, 201);
   const char *lease = ID ("id");
   g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"And a bell\"}"), ==, 201);

@@ -372,12 +372,14 @@ test_holds_leases_jobs (void)
   g_assert_cmpint (srv_rules_foreman_state (TRUE, FALSE, 0), ==, SRV_FOREMAN_ASLEEP);
   g_assert_cmpint (srv_rules_foreman_state (FALSE, TRUE, SRV_LEASE_TURN), ==, SRV_FOREMAN_AWAKE);
   g_assert_cmpint (srv_rules_foreman_state (TRUE, TRUE, SRV_LEASE_CHAT), ==, SRV_FOREMAN_ATTACHED);
-  g_assert_cmpint (srv_rules_outcome (TRUE, TRUE, TRUE, SRV_LEASE_CHAT), ==, SRV_OUTCOME_ATTACHED);
-  g_assert_cmpint (srv_rules_outcome (TRUE, FALSE, TRUE, SRV_LEASE_TURN), ==,
+  g_assert_cmpint (srv_rules_outcome (TRUE, TRUE, TRUE, TRUE, SRV_LEASE_CHAT), ==,
+                   SRV_OUTCOME_ATTACHED);
+  g_assert_cmpint (srv_rules_outcome (TRUE, FALSE, TRUE, TRUE, SRV_LEASE_TURN), ==,
                    SRV_OUTCOME_TURN_RUNNING);
-  g_assert_cmpint (srv_rules_outcome (TRUE, TRUE, FALSE, 0), ==, SRV_OUTCOME_HOLD);
-  g_assert_cmpint (srv_rules_outcome (FALSE, FALSE, FALSE, 0), ==, SRV_OUTCOME_NO_COMMAND);
-  g_assert_cmpint (srv_rules_outcome (TRUE, FALSE, FALSE, 0), ==, SRV_OUTCOME_WOKE);
+  g_assert_cmpint (srv_rules_outcome (TRUE, TRUE, TRUE, FALSE, 0), ==, SRV_OUTCOME_HOLD);
+  g_assert_cmpint (srv_rules_outcome (FALSE, FALSE, TRUE, FALSE, 0), ==, SRV_OUTCOME_NO_COMMAND);
+  g_assert_cmpint (srv_rules_outcome (TRUE, FALSE, FALSE, FALSE, 0), ==, SRV_OUTCOME_WOKE);
+  g_assert_cmpint (srv_rules_outcome (TRUE, FALSE, TRUE, FALSE, 0), ==, SRV_OUTCOME_TROUBLE);
   for (guint i = 0; i <= SRV_N_OUTCOMES; i++)
     g_assert_cmpuint (strlen (srv_rules_outcome_text (i)), >, 5);
 }

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-trouble: see the header. What the host says comes from SrvWorld; without one every turn can start.
+ */
+#include "config.h"
+
+#include "srv-trouble.h"
+
+#include "srv-render.h"
+
+#include <string.h>
+
+#define MAX_GIVEN_UP 500u
+
+/* Why no turn can start now; NULL: one can. (transfer full) */
+static char *
+problem_now (SrvCall *call, const SrvProject *project)
+{
+  const SrvWorld *world = call->world;
+
+  if (!world || !project->command)
+    return NULL;
+  json_auto_t *foreman = srv_render_object (project->command);
+  return world->turn_problem (foreman, project->checkout, world->data);
+}
+
+/* One line of bounded length, with no final stop: it stands within sentences. */
+static char *
+tidy (const char *reason)
+{
+  g_autofree char *cut = g_strndup (reason, SRV_TROUBLE_MAX_REASON);
+  /* The cut may be inside a character; that one is left out. */
+  const char *end = NULL;
+  if (!g_utf8_validate (cut, -1, &end))
+    cut[end - cut] = '\0';
+  g_strdelimit (cut, "\n\r\t", ' ');
+  g_strstrip (cut);
+  gsize length = strlen (cut);
+  if (length > 0 && cut[length - 1] == '.')
+    cut[length - 1] = '\0';
+  return g_steal_pointer (&cut);
+}
+
+static void
+keep (SrvCall *call, SrvProject *project, const char *reason, gboolean ran)
+{
+  g_free (project->trouble_reason);
+  project->trouble_reason = tidy (reason);
+  project->trouble_ran = ran;
+  if (project->trouble_since == 0)
+    project->trouble_since = call->now;
+}
+
+static void
+count_failure (SrvCall *call, SrvProject *project)
+{
+  gint64 doublings = CLAMP (project->trouble_failures, 0, 20);
+  gint64 pause = MIN ((gint64) SRV_TROUBLE_FIRST_PAUSE_S << doublings, SRV_TROUBLE_MAX_PAUSE_S);
+
+  project->trouble_failures = MIN (project->trouble_failures + 1, SRV_TROUBLE_MAX_FAILURES);
+  project->trouble_next = call->now + pause * G_USEC_PER_SEC;
+}
+
+gboolean
+srv_trouble_look (SrvCall *call, SrvProject *project, gboolean is_try)
+{
+  g_autofree char *problem = problem_now (call, project);
+
+  if (!problem)
+    {
+      /* What kept turns from starting is gone; that turns end badly isn't known to be. */
+      if (!project->trouble_ran)
+        srv_trouble_clear (project);
+      return TRUE;
+    }
+  g_autofree char *before = g_strdup (project->trouble_reason);
+  gboolean is_news = project->trouble_failures == 0 || project->trouble_ran;
+  keep (call, project, problem, FALSE);
+  if (!is_try || project->trouble_next > call->now)
+    return FALSE;
+  count_failure (call, project);
+  if (is_news || g_strcmp0 (before, project->trouble_reason) != 0)
+    {
+      g_autofree char *text
+          = g_strdup_printf ("The foreman can't start: %s.", project->trouble_reason);
+      srv_call_event (call, SRV_EVENT_TURN_CRASHED, project->id, 0, 0, 0, text);
+    }
+  return FALSE;
+}
+
+void
+srv_trouble_of_turn (SrvCall *call, SrvProject *project, const char *reason)
+{
+  if (!project->trouble_ran)
+    srv_trouble_clear (project);
+  keep (call, project, reason, TRUE);
+  count_failure (call, project);
+}
+
+void
+srv_trouble_clear (SrvProject *project)
+{
+  project->trouble_since = project->trouble_failures = project->trouble_next = project->trouble_ran
+      = 0;
+  g_clear_pointer (&project->trouble_reason, g_free);
+}
+
+/* Messages over which turns failed too often: they may go well now. */
+static void
+give_back (SrvCall *call, SrvProject *project)
+{
+  g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_UNANSWERED,
+                                                   project->id, 0, NULL, MAX_GIVEN_UP);
+
+  for (guint i = 0; i < messages->len; i++)
+    {
+      SrvMessage *message = g_ptr_array_index (messages, i);
+      if (!message->turn_ended || !message->turn_failed)
+        continue;
+      message->state = SRV_MESSAGE_WAITING;
+      message->delivered = message->deliveries = message->turn_ended = message->turn_failed = 0;
+      project->n_waiting++;
+      srv_store_put (call->store, message);
+    }
+}
+
+void
+srv_trouble_reset (SrvCall *call, SrvProject *project)
+{
+  srv_trouble_clear (project);
+  give_back (call, project);
+  srv_trouble_look (call, project, FALSE);
+}
+
+gboolean
+srv_trouble_waits (const SrvProject *project, gint64 now)
+{
+  return project->trouble_since != 0 && project->trouble_next > now;
+}
+
+/* ----------------------------------------------------------------------- words */
+static gboolean
+is_tried_again (const SrvProject *project)
+{
+  return project->command && !project->held && (project->n_waiting > 0 || project->wake);
+}
+
+static char *
+reason_text (const SrvProject *project)
+{
+  if (!project->trouble_ran)
+    return g_strdup (project->trouble_reason);
+  if (project->trouble_failures <= 1)
+    return g_strdup_printf ("the last turn %s", project->trouble_reason);
+  return g_strdup_printf ("the last %" G_GINT64_FORMAT " turns failed, the last one %s",
+                          project->trouble_failures, project->trouble_reason);
+}
+
+json_t *
+srv_trouble_render (const SrvProject *project, gint64 now)
+{
+  if (project->trouble_since == 0)
+    return json_null ();
+  g_autofree char *reason = reason_text (project);
+  json_t *next = is_tried_again (project) ? srv_render_time (MAX (project->trouble_next, now))
+                                          : json_null ();
+  return json_pack ("{s:o, s:I, s:s, s:o}", "since", srv_render_time (project->trouble_since),
+                    "failures", (json_int_t) project->trouble_failures, "reason", reason,
+                    "next_try", next);
+}
+
+#define HOW_TO \
+  "Setting the project's preset, command, checkout, model or environment tries again at once."
+
+char *
+srv_trouble_text (const SrvProject *project, gint64 now)
+{
+  g_autofree char *reason = reason_text (project);
+  gint64 seconds = (MAX (project->trouble_next - now, 0) + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC;
+  g_autofree char *next
+      = !is_tried_again (project) ? g_strdup ("Nothing waits for it: the next message tries again.")
+        : seconds == 0            ? g_strdup ("It is tried again now.")
+                       : g_strdup_printf ("The next try is in %" G_GINT64_FORMAT " s.", seconds);
+
+  return g_strdup_printf ("The foreman can't run: %s. %s " HOW_TO, reason, next);
+}
+
+char *
+srv_trouble_outcome_text (const SrvProject *project, SrvOutcome outcome, gint64 now)
+{
+  if (project->trouble_since == 0
+      || (outcome != SRV_OUTCOME_TROUBLE && outcome != SRV_OUTCOME_WOKE))
+    return g_strdup (srv_rules_outcome_text (outcome));
+  g_autofree char *reason = reason_text (project);
+  if (outcome == SRV_OUTCOME_WOKE)
+    return g_strdup_printf ("The foreman wakes for it now, though it had trouble before: %s.",
+                            reason);
+  g_autofree char *text = srv_trouble_text (project, now);
+  return g_strdup_printf ("It waits. %s", text);
+}
+
+json_t *
+srv_trouble_notes (SrvCall *call, const SrvProject *project)
+{
+  json_t *notes = json_array ();
+
+  if (!project->command)
+    json_array_append_new (
+        notes, json_string ("The project has no foreman: nothing wakes for its messages until a "
+                            "preset or a command is set, or a chat attaches."));
+  if (!project->checkout)
+    json_array_append_new (
+        notes, json_string (
+                   "No checkout is set: turns and workers have no folder to run in until it is."));
+  const SrvWorld *world = call->world;
+  if (!world || !project->command)
+    return notes;
+  json_auto_t *foreman = srv_render_object (project->command);
+  g_autofree char *problem
+      = world->turn_problem (foreman, project->checkout ? project->checkout : "/", world->data);
+  if (problem)
+    {
+      g_autofree char *reason = tidy (problem);
+      g_autofree char *note = g_strdup_printf ("No turn can start now: %s.", reason);
+      json_array_append_new (notes, json_string (note));
+    }
+  return notes;
+}

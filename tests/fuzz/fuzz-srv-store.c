@@ -2,6 +2,7 @@
 /*
  * The store's opening over any file: the input is the file itself; or, after "P", a patch of a real store (three bytes of
  * offset, one to write there, again and again; 0xffffff cuts it); or, after "Q", SQL that another hand ran on a real store.
+ * "p" and "q" do the same to a store of the oldest schema, so that what is migrated is not what an engine left.
  * Either the engine refuses the file and says why, or it is usable: reads and writes are answered, by 503 where what they
  * need is damaged. The check reads the same file.
  */
@@ -81,28 +82,73 @@ count_down (void *data)
   return *left == 0 || --*left == 0;
 }
 
+typedef enum
+{
+  TODAY,
+  OLDEST,
+  N_BASES
+} Base;
+
+static void
+make_oldest (void)
+{
+  g_autofree char *sql = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_file_get_contents (OLDEST_SCHEMA, &sql, NULL, &error);
+  g_assert_no_error (error);
+  run_sql (sql, NULL, NULL);
+}
+
+static void
+make_today (void)
+{
+  SrvFixture fixture = { 0 };
+
+  srv_fixture_open (&fixture, file);
+  srv_fixture_fill (&fixture);
+  srv_fixture_close (&fixture);
+}
+
 /* A real store in small pages, the same each time but for the secrets. */
 static const char *
-base (gsize *out_bytes)
+base (Base which, gsize *out_bytes)
 {
-  static char *bytes;
-  static gsize n_bytes;
+  static char *bytes[N_BASES];
+  static gsize n_bytes[N_BASES];
 
-  if (!bytes)
+  if (!bytes[which])
     {
-      SrvFixture fixture = { 0 };
-      srv_fixture_open (&fixture, file);
-      srv_fixture_fill (&fixture);
-      srv_fixture_close (&fixture);
+      if (which == TODAY)
+        make_today ();
+      else
+        make_oldest ();
       run_sql ("UPDATE token SET hash = printf ('%064d', id); PRAGMA journal_mode = DELETE;"
                "PRAGMA page_size = 512; VACUUM;",
                NULL, NULL);
-      g_assert_true (g_file_get_contents (file, &bytes, &n_bytes, NULL));
-      g_assert_cmpuint (n_bytes, <=, MAX_BYTES);
+      g_assert_true (g_file_get_contents (file, &bytes[which], &n_bytes[which], NULL));
+      g_assert_cmpuint (n_bytes[which], <=, MAX_BYTES);
       remove_files ();
     }
-  *out_bytes = n_bytes;
-  return bytes;
+  *out_bytes = n_bytes[which];
+  return bytes[which];
+}
+
+/* The schema that the file says; -1: it can't be read. */
+static int
+schema_of_file (void)
+{
+  sqlite3_stmt *statement = NULL;
+  sqlite3 *db = NULL;
+  int schema = -1;
+
+  if (sqlite3_open (file, &db) == SQLITE_OK
+      && sqlite3_prepare_v2 (db, "PRAGMA user_version", -1, &statement, NULL) == SQLITE_OK
+      && sqlite3_step (statement) == SQLITE_ROW)
+    schema = sqlite3_column_int (statement, 0);
+  sqlite3_finalize (statement);
+  sqlite3_close (db);
+  return schema;
 }
 
 static void
@@ -115,10 +161,10 @@ write_file (const void *bytes, gsize n_bytes)
 }
 
 static void
-write_patched (const uint8_t *patch, size_t size)
+write_patched (Base which, const uint8_t *patch, size_t size)
 {
   gsize n_bytes;
-  const char *from = base (&n_bytes);
+  const char *from = base (which, &n_bytes);
   g_autofree char *bytes = g_memdup2 (from, n_bytes);
 
   for (; size >= 4; patch += 4, size -= 4)
@@ -133,10 +179,10 @@ write_patched (const uint8_t *patch, size_t size)
 }
 
 static void
-write_edited (const uint8_t *sql, size_t size)
+write_edited (Base which, const uint8_t *sql, size_t size)
 {
   gsize n_bytes;
-  const char *from = base (&n_bytes);
+  const char *from = base (which, &n_bytes);
   g_autofree char *text = g_strndup ((const char *) sql, size);
   guint left = MAX_SQL_STEPS;
 
@@ -201,12 +247,15 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     return -1;
   if (!folder)
     make_folder ();
-  if (size && data[0] == 'P')
-    write_patched (data + 1, size - 1);
-  else if (size && data[0] == 'Q')
-    write_edited (data + 1, size - 1);
+  char kind = size ? (char) data[0] : '\0';
+  Base which = g_ascii_islower (kind) ? OLDEST : TODAY;
+  if (kind == 'P' || kind == 'p')
+    write_patched (which, data + 1, size - 1);
+  else if (kind == 'Q' || kind == 'q')
+    write_edited (which, data + 1, size - 1);
   else
     write_file (data, size);
+  int schema_before = schema_of_file ();
   SrvEngineOptions options = { .file = file, .clock_us = clock_of, .clock_data = &fixture };
   fixture.now = (gint64) 1800000000 * G_USEC_PER_SEC;
   fixture.engine = srv_engine_new (&options, &error);
@@ -220,7 +269,14 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
       fixture.worker = (SrvActor){ .role = SRV_ROLE_WORKER, .token = 900003, .name = "w1" };
       use (&fixture);
     }
+  gboolean is_open = fixture.engine != NULL;
   srv_fixture_close (&fixture);
+  /* Migrated whole, or as it was. */
+  int schema_after = schema_of_file ();
+  if (is_open)
+    g_assert_true (schema_after == SRV_STORE_SCHEMA || schema_after == -1);
+  else
+    g_assert_cmpint (schema_after, ==, schema_before);
   g_clear_error (&error);
   gboolean is_sound = srv_engine_check (file, &report, &error);
   g_assert_true (!is_sound || (!error && *report == '\0'));

@@ -11,57 +11,58 @@
 
 #define WORDS_MAX 2
 
+/* clang-format off */
 static const DbrEngineCommand commands[] = {
-  { "status", "status", "project", "[PROJECT] [all=true]",
-    N_ ("what runs, what waits, what needs you"), FALSE, NULL },
-  { "history", "history", "project", "[PROJECT] [task=ID] [limit=N] [before=SEQ]",
-    N_ ("what happened, and who did it"), FALSE, NULL },
-  { "ask", "ask_foreman", "text ...", "[project=PROJECT] TEXT", N_ ("send a foreman a message"),
-    FALSE, NULL },
-  { "answer", "question_answer", "question text ...", "QUESTION TEXT",
-    N_ ("answer a foreman's question"), FALSE, NULL },
-  { "task", "task_show", "task", "TASK", N_ ("a task as a whole: brief, notes, its latest job"),
-    FALSE, NULL },
-  { "plan", "plan_show", "plan", "PLAN", N_ ("a plan as a whole: summary, tasks, briefs, paths"),
-    FALSE, NULL },
-  { "approve", "plan_approve", "plan version", "PLAN VERSION [and_stop_asking=true]",
-    N_ ("approve a plan at the version that you saw"), FALSE, NULL },
-  { "reject", "plan_reject", "plan version reason ...", "PLAN VERSION [REASON]",
-    N_ ("reject it: what waits of it is cancelled"), FALSE, NULL },
-  { "cancel", "cancel", "task reason ...", "TASK|plan=PLAN [dependents=true] [REASON]",
-    N_ ("cancel a task, or all that is left of a plan"), FALSE, NULL },
-  { "retry", "task_retry", "task", "TASK", N_ ("let a failed or cancelled task be done again"),
-    FALSE, NULL },
-  { "review", "task_review", "task state", "TASK done|ready",
-    N_ ("end a task's review: it is done, or to be done again"), FALSE, NULL },
-  { "note", "task_note", "task text ...", "TASK TEXT",
-    N_ ("note something for a task's worker and the history"), FALSE, NULL },
-  { "hold", "hold_place", "reason ...", "plan=PLAN|task=TASK|project=PROJECT REASON",
-    N_ ("let nothing new of it start; what runs goes on"), FALSE, NULL },
-  { "release", "hold_release", "reason ...", "plan=PLAN|task=TASK|project=PROJECT [REASON]",
-    N_ ("end a hold"), FALSE, NULL },
-  { "project list", "list_projects", "", "", N_ ("the projects, their settings and leases"), FALSE,
-    NULL },
+  { "status", "status", "project",
+    "[PROJECT] [all=true]", N_ ("what runs, what waits, what needs you"), FALSE, NULL },
+  { "history", "history", "project",
+    "[PROJECT] [task=ID] [limit=N] [before=SEQ]", N_ ("what happened, and who did it"), FALSE, NULL },
+  { "ask", "ask_foreman", "text ...",
+    "[project=PROJECT] TEXT", N_ ("send a foreman a message"), FALSE, NULL },
+  { "answer", "question_answer", "question text ...",
+    "QUESTION TEXT", N_ ("answer a foreman's question"), FALSE, NULL },
+  { "plan", "plan_show", "plan",
+    "PLAN", N_ ("a plan as a whole: summary, tasks, briefs, paths"), FALSE, NULL },
+  { "task", "task_show", "task",
+    "TASK", N_ ("a task as a whole: brief, notes, its latest job"), FALSE, NULL },
+  { "approve", "plan_approve", "plan version",
+    "PLAN VERSION [and_stop_asking=true]", N_ ("approve a plan at the version that you saw"), FALSE, NULL },
+  { "reject", "plan_reject", "plan version reason ...",
+    "PLAN VERSION [REASON]", N_ ("reject it: what waits of it is cancelled"), FALSE, NULL },
+  { "cancel", "cancel", "task reason ...",
+    "TASK|plan=PLAN [dependents=true] [REASON]", N_ ("cancel a task, or all that is left of a plan"), FALSE, NULL },
+  { "retry", "task_retry", "task",
+    "TASK", N_ ("let a failed or cancelled task be done again"), FALSE, NULL },
+  { "review", "task_review", "task state",
+    "TASK done|ready", N_ ("end a task's review: it is done, or to be done again"), FALSE, NULL },
+  { "note", "task_note", "task text ...",
+    "TASK TEXT", N_ ("note something for a task's worker and the history"), FALSE, NULL },
+  { "hold", "hold_place", "reason ...",
+    "plan=PLAN|task=TASK|project=PROJECT REASON", N_ ("let nothing new of it start; what runs goes on"), FALSE, NULL },
+  { "release", "hold_release", "reason ...",
+    "plan=PLAN|task=TASK|project=PROJECT [REASON]", N_ ("end a hold"), FALSE, NULL },
+  { "project list", "list_projects", "",
+    "", N_ ("the projects, their settings and leases"), FALSE, NULL },
   { "project add", "project_add", "repo_url",
-    "URL [checkout=DIR] [preset=NAME|command=JSON] [SETTING=VALUE...]", N_ ("add a project"), FALSE,
-    NULL },
-  { "project set", "project_set", "project", "PROJECT SETTING=VALUE...",
-    N_ ("change one, such as approval=never"), FALSE, NULL },
-  { "project remove", "project_remove", "project", "PROJECT",
-    N_ ("remove one that has no live plan; its history stays"), FALSE, NULL },
-  { "token list", "token_list", "", "", N_ ("the tokens that were made"), FALSE, NULL },
-  { "token new", "token_new", "role name", "admin|client|worker NAME",
-    N_ ("make one; it alone goes to standard output, once"), TRUE,
-    N_ ("A coordinator's chat uses a client's token. A foreman's comes with its turn, with "
-        "\"drawbridge engine "
+    "URL [checkout=DIR] [preset=NAME|command=JSON] [SETTING=VALUE...]", N_ ("add a project"), FALSE, NULL },
+  { "project set", "project_set", "project",
+    "PROJECT SETTING=VALUE...", N_ ("change one, such as approval=never"), FALSE, NULL },
+  { "project remove", "project_remove", "project",
+    "PROJECT", N_ ("remove one that has no live plan; its history stays"), FALSE, NULL },
+  { "token list", "token_list", "",
+    "", N_ ("the tokens that were made"), FALSE, NULL },
+  { "token new", "token_new", "role name",
+    "admin|client|worker NAME", N_ ("make one; it alone goes to standard output, once"), TRUE,
+    N_ ("A coordinator's chat uses a client's token. A foreman's comes with its turn, with \"drawbridge engine "
         "attach\", or with \"drawbridge engine lease\".") },
-  { "token revoke", "token_revoke", "token", "TOKEN", N_ ("end one, by its number in token list"),
-    FALSE, NULL },
-  { "lease", "lease_take", "project holder", "PROJECT HOLDER [ttl=SECONDS]",
-    N_ ("a foreman's token for one by hand; it alone goes to standard output"), TRUE, NULL },
-  { "lease end", "lease_end", "lease", "LEASE", N_ ("give a lease back, by its number"), FALSE,
-    NULL },
+  { "token revoke", "token_revoke", "token",
+    "TOKEN", N_ ("end one, by its number in token list"), FALSE, NULL },
+  { "lease", "lease_take", "project holder",
+    "PROJECT HOLDER [ttl=SECONDS]", N_ ("a foreman's token for one by hand; it alone goes to standard output"), TRUE, NULL },
+  { "lease end", "lease_end", "lease",
+    "LEASE", N_ ("give a lease back, by its number"), FALSE, NULL },
 };
+/* clang-format on */
 
 /* ---- finding */
 
@@ -254,29 +255,9 @@ param_names (const DbrTool *tool)
   return names;
 }
 
-static void
-too_many (const DbrEngineCommand *self, const DbrTool *tool, const char *word, GError **error)
-{
-  const char *equals = strchr (word, '=');
-  g_autofree char *name = equals ? g_strndup (word, (gsize) (equals - word)) : NULL;
-  g_autoptr (GPtrArray) names = param_names (tool);
-  const char *nearest = name ? dbr_nearest (name, (const char *const *) names->pdata) : NULL;
-  g_autofree char *remedy
-      = nearest ? g_strdup_printf (_ (" Did you mean %s?"), nearest) : g_strdup ("");
-
-  if (name)
-    g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_UNKNOWN,
-                 _ ("\"%s\": there is no argument \"%s\".%s It is: drawbridge engine %s %s"), word,
-                 name, remedy, self->words, self->usage);
-  else
-    g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_UNKNOWN,
-                 _ ("\"%s\" is one word too many. It is: drawbridge engine %s %s"), word,
-                 self->words, self->usage);
-}
-
-/* "projct=app" among the words of a text: likelier a slip than a text. Who means it quotes the text as one word. */
+/* "projct=app", also among the words of a text: likelier a slip than meant. Who means it quotes the text as one word. */
 static gboolean
-is_slip (const DbrTool *tool, const char *word, GError **error)
+is_slip (const DbrEngineCommand *self, const DbrTool *tool, const char *word, GError **error)
 {
   gsize len = strspn (word, "abcdefghijklmnopqrstuvwxyz_");
   g_autoptr (GPtrArray) names = param_names (tool);
@@ -287,11 +268,16 @@ is_slip (const DbrTool *tool, const char *word, GError **error)
 
   if (len < 3 || word[len] != '=' || strpbrk (word, " \t\n"))
     return FALSE;
-  g_set_error (
-      error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_UNKNOWN,
-      _ ("\"%s\": there is no argument \"%s\".%s If it belongs to the text, quote the text "
-         "as one word."),
-      word, name, remedy);
+  if (g_str_has_suffix (self->names, "..."))
+    g_set_error (
+        error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_UNKNOWN,
+        _ ("\"%s\": there is no argument \"%s\".%s If it belongs to the text, quote the text "
+           "as one word."),
+        word, name, remedy);
+  else
+    g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_UNKNOWN,
+                 _ ("\"%s\": there is no argument \"%s\".%s It is: drawbridge engine %s %s"), word,
+                 name, remedy, self->words, self->usage);
   return TRUE;
 }
 
@@ -304,20 +290,21 @@ read_bare (const DbrEngineCommand *self,
            GError **error)
 {
   g_auto (GStrv) names = g_strsplit (self->names, " ", -1);
-  gboolean takes_text = g_str_has_suffix (self->names, "...");
   guint next = 0;
 
   for (guint i = 0; i < words->len; i++)
     {
       const char *word = g_ptr_array_index (words, i);
       gboolean is_more = names[next] && strcmp (names[next], "...") == 0;
-      if (takes_text && is_slip (tool, word, error))
+      if (is_slip (self, tool, word, error))
         return FALSE;
       while (!is_more && names[next] && *names[next] && is_settled (arguments, tool, names[next]))
         next += names[next + 1] && strcmp (names[next + 1], "...") == 0 ? 2 : 1;
       if (!is_more && (!names[next] || !*names[next]))
         {
-          too_many (self, tool, word, error);
+          g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_UNKNOWN,
+                       _ ("\"%s\" is one word too many. It is: drawbridge engine %s %s"), word,
+                       self->words, self->usage);
           return FALSE;
         }
       if (!add_word (arguments, tool, names[is_more ? next - 1 : next], word))

@@ -102,7 +102,7 @@ def set_up(world):
     code, text = world.admin("status")
     expect("admin: an engine without projects", text, "no project yet", status=0, got_status=code)
     code, text = world.admin("project", "add", "https://Example.org/acme/shop.git")
-    expect("admin: a project", text, f"Added project", SHOP, "no foreman yet", status=0, got_status=code)
+    expect("admin: a project", text, f"Added project", SHOP, "To give it a foreman: drawbridge engine project set shop", status=0, got_status=code)
     code, text = world.admin("project", "add", "git@example.org:acme/shop.git")
     expect("admin: one project in two spellings", text, "is project", "To change it: drawbridge engine project set", "!409", status=1, got_status=code)
     world.admin("project", "add", BLOG, "max_tasks=2", 'protected_paths=["ci/**"]', "hours=any")

@@ -41,6 +41,14 @@ dbr_place_state (void)
 }
 
 char *
+dbr_place_named_socket (const char *option)
+{
+  const char *named = option ? option : g_getenv ("BRIGADA_SOCKET");
+
+  return named && *named ? g_strdup (named) : NULL;
+}
+
+char *
 dbr_place_socket (void)
 {
   const char *folder = folder_from ("XDG_RUNTIME_DIR");

@@ -12,6 +12,11 @@
 
 G_BEGIN_DECLS
 
+/* The socket that somebody named: @option, else $BRIGADA_SOCKET. NULL: nobody did. It wins over an address
+ * (BRIGADA_URL), which wins over dbr_place_socket(); the bridge's catalogue says the same. Transfer full. */
+char *
+dbr_place_named_socket (const char *option);
+
 /* $XDG_RUNTIME_DIR/drawbridge/engine.sock; unset: /run/user/UID if that folder is ours; else in the
  * folder of dbr_place_state(). Transfer full. */
 char *

@@ -4,11 +4,14 @@
  */
 #include "config.h"
 
+#include "dbr-install.h"
 #include "dbr-place.h"
 #include "srv-command.h"
 #include "srv-engine.h"
 #include "srv-keep.h"
 
+#include <glib/gi18n.h>
+#include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -20,11 +23,11 @@ typedef struct
 } Command;
 
 static const Command commands[] = {
-  { "serve", srv_cmd_serve, "serve the API on a unix socket (and TCP)" },
-  { "work", srv_cmd_work, "do the jobs of plans with a command of yours" },
-  { "attach", srv_cmd_attach, "be a project's foreman in a chat of your own" },
-  { "backup", srv_cmd_backup, "copy the state while it is used" },
-  { "check", srv_cmd_check, "check the state's integrity" },
+  { "serve", srv_cmd_serve, N_ ("serve the API on a unix socket (and TCP)") },
+  { "work", srv_cmd_work, N_ ("do the jobs of plans with a command of yours") },
+  { "attach", srv_cmd_attach, N_ ("be a project's foreman in a chat of your own") },
+  { "backup", srv_cmd_backup, N_ ("copy the state while it is used") },
+  { "check", srv_cmd_check, N_ ("check the state's integrity") },
 };
 
 gboolean
@@ -35,18 +38,19 @@ srv_command_parse (int *argc,
                    const char *summary,
                    int *out_status)
 {
-  g_autoptr (GOptionContext) context = g_option_context_new (usage);
+  g_autoptr (GOptionContext) context = g_option_context_new (*usage ? _ (usage) : NULL);
   g_autoptr (GError) error = NULL;
   g_autofree char *name = g_strconcat ("drawbridge-engine ", (*argv)[0], NULL);
   gboolean wants_help = FALSE;
   const GOptionEntry help[]
-      = { { "help", 'h', 0, G_OPTION_ARG_NONE, &wants_help, "show this help", NULL }, { NULL } };
+      = { { "help", 'h', 0, G_OPTION_ARG_NONE, &wants_help, N_ ("show this help"), NULL },
+          { NULL } };
 
   g_set_prgname (name);
   g_option_context_set_help_enabled (context, FALSE);
-  g_option_context_set_summary (context, summary);
-  g_option_context_add_main_entries (context, entries, NULL);
-  g_option_context_add_main_entries (context, help, NULL);
+  g_option_context_set_summary (context, _ (summary));
+  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
+  g_option_context_add_main_entries (context, help, GETTEXT_PACKAGE);
   if (!g_option_context_parse (context, argc, argv, &error))
     {
       g_printerr ("%s: %s\n", name, error->message);
@@ -64,32 +68,67 @@ srv_command_parse (int *argc,
   return TRUE;
 }
 
+static gboolean
+is_same_file (const char *a, const char *b)
+{
+  GStatBuf first;
+  GStatBuf second;
+
+  return g_stat (a, &first) == 0 && g_stat (b, &second) == 0 && first.st_dev == second.st_dev
+         && first.st_ino == second.st_ino;
+}
+
+static gboolean
+backup (const char *state, const char *to, gboolean may_replace, GError **error)
+{
+  SrvStoreCounts counts;
+  GStatBuf about;
+
+  if (!srv_engine_backup_file (state, to, may_replace, error)
+      || !srv_engine_count (to, &counts, error))
+    return FALSE;
+  g_autofree char *size = g_format_size (g_stat (to, &about) == 0 ? (guint64) about.st_size : 0);
+  g_print (_ ("%s: %s, projects: %lld, plans: %lld, events: %lld\n"), to, size,
+           (long long) counts.projects, (long long) counts.plans, (long long) counts.events);
+  return TRUE;
+}
+
 int
 srv_cmd_backup (int argc, char **argv)
 {
   g_autofree char *state = NULL;
-  const GOptionEntry entries[]
-      = { { "state", 0, 0, G_OPTION_ARG_FILENAME, &state, "the state's file", "FILE" }, { NULL } };
+  gboolean force = FALSE;
+  const GOptionEntry entries[] = {
+    { "state", 0, 0, G_OPTION_ARG_FILENAME, &state, N_ ("the state's file"), "FILE" },
+    { "force", 0, 0, G_OPTION_ARG_NONE, &force, N_ ("replace a file that is there already"), NULL },
+    { NULL },
+  };
   g_autoptr (GError) error = NULL;
   int status = 0;
 
-  if (!srv_command_parse (&argc, &argv, entries, "TO", "Copies the state while it is used.",
-                          &status))
+  if (!srv_command_parse (&argc, &argv, entries, N_ ("TO"),
+                          N_ ("Copies the state while it is used."), &status))
     return status;
   if (argc != 2)
     {
-      g_printerr ("drawbridge-engine backup: say where to: backup TO\n");
+      g_printerr (_ ("drawbridge-engine backup: say where to: backup TO\n"));
       return 2;
     }
   if (!state)
     state = dbr_place_state ();
-  umask (077);
-  if (!srv_engine_backup_file (state, argv[1], &error))
+  if (is_same_file (state, argv[1]))
     {
-      g_printerr ("drawbridge-engine backup: %s\n", error->message);
-      return 1;
+      g_printerr (_ ("drawbridge-engine backup: %s is the state itself\n"), argv[1]);
+      return 2;
     }
-  return 0;
+  umask (077);
+  if (backup (state, argv[1], force, &error))
+    return 0;
+  g_printerr (g_file_test (argv[1], G_FILE_TEST_EXISTS) && !force
+                  ? _ ("drawbridge-engine backup: %s; --force replaces it\n")
+                  : "drawbridge-engine backup: %s\n",
+              error->message);
+  return 1;
 }
 
 int
@@ -97,39 +136,44 @@ srv_cmd_check (int argc, char **argv)
 {
   g_autofree char *state = NULL;
   const GOptionEntry entries[]
-      = { { "state", 0, 0, G_OPTION_ARG_FILENAME, &state, "the state's file", "FILE" }, { NULL } };
+      = { { "state", 0, 0, G_OPTION_ARG_FILENAME, &state, N_ ("the state's file"), "FILE" },
+          { NULL } };
   g_autofree char *report = NULL;
   g_autoptr (GError) error = NULL;
+  SrvStoreCounts counts;
   int status = 0;
 
-  if (!srv_command_parse (&argc, &argv, entries, "", "Checks the state's integrity.", &status))
+  if (!srv_command_parse (&argc, &argv, entries, "", N_ ("Checks the state's integrity."), &status))
     return status;
   if (argc != 1)
     {
-      g_printerr ("drawbridge-engine check: takes no argument %s\n", argv[1]);
+      g_printerr (_ ("drawbridge-engine %s: takes no argument %s\n"), "check", argv[1]);
       return 2;
     }
   if (!state)
     state = dbr_place_state ();
-  if (srv_engine_check (state, &report, &error))
+  if (srv_engine_check (state, &report, &error) && srv_engine_count (state, &counts, &error))
     {
-      g_print ("%s: sound\n", state);
+      g_print (_ ("%s: sound. Checked: the file's structure, and %u rules about its records "
+                  "(projects: %lld, plans: %lld, events: %lld)\n"),
+               state, counts.rules, (long long) counts.projects, (long long) counts.plans,
+               (long long) counts.events);
       return 0;
     }
   if (error)
     g_printerr ("drawbridge-engine check: %s\n", error->message);
   else
-    g_print ("%s", report);
+    g_print (_ ("%s: not sound\n%s"), state, report);
   return 1;
 }
 
 static void
 usage_print (void)
 {
-  g_print ("usage: drawbridge-engine COMMAND [OPTION...]\n\n");
+  g_print (_ ("usage: drawbridge-engine COMMAND [OPTION...]\n\n"));
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    g_print ("  %-8s %s\n", commands[i].name, commands[i].summary);
-  g_print ("\ndrawbridge-engine COMMAND --help says more.\n");
+    g_print ("  %-8s %s\n", commands[i].name, _ (commands[i].summary));
+  g_print (_ ("\ndrawbridge-engine COMMAND --help says more.\n"));
 }
 
 int
@@ -140,6 +184,9 @@ main (int argc, char **argv)
   /* Ours alone, and first: it starts with every turn. */
   if (strcmp (name, "keep") == 0)
     return srv_keep_main (argc - 1, argv + 1);
+  if (strcmp (name, "exec") == 0)
+    return srv_keep_exec_main (argc - 1, argv + 1);
+  dbr_install_language ();
   if (strcmp (name, "--help") == 0 || strcmp (name, "-h") == 0)
     {
       usage_print ();
@@ -154,7 +201,7 @@ main (int argc, char **argv)
     if (strcmp (name, commands[i].name) == 0)
       return commands[i].run (argc - 1, argv + 1);
   if (*name)
-    g_printerr ("drawbridge-engine: there is no command %s\n", name);
+    g_printerr (_ ("drawbridge-engine: there is no command %s\n"), name);
   usage_print ();
   return 2;
 }

@@ -14,6 +14,7 @@
 #include "srv-turn-folder.h"
 
 #include <glib-unix.h>
+#include <glib/gi18n.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -69,9 +70,10 @@ on_ended (guint status, DbrJson body, const GError *error, gpointer user_data)
   if (status != 200 && status != 409)
     {
       g_autofree char *problem = srv_client_problem (status, body, error);
-      g_printerr ("drawbridge-engine attach: the chat could not be detached, it will be in %d s at "
-                  "most: %s\n",
-                  TTL_S, problem);
+      g_printerr (
+          _ ("drawbridge-engine attach: the chat could not be detached, it will be in %d s at "
+             "most: %s\n"),
+          TTL_S, problem);
     }
   g_main_loop_quit (self->loop);
 }
@@ -94,7 +96,7 @@ on_renewed (guint status, DbrJson body, const GError *error, gpointer user_data)
   if (status == 200)
     return;
   g_autofree char *problem = srv_client_problem (status, body, error);
-  g_printerr ("drawbridge-engine attach: not attached any more: %s\n", problem);
+  g_printerr (_ ("drawbridge-engine attach: not attached any more: %s\n"), problem);
   if (status != 0 && self->renew_source != 0)
     {
       g_source_remove (self->renew_source);
@@ -175,7 +177,7 @@ start_chat (Chat *self, DbrJson lease, GError **error)
     return FALSE;
   if (self->command == NULL)
     {
-      g_print ("attached; the server's entry is in %s/%s; Ctrl-C detaches\n", self->folder,
+      g_print (_ ("attached; the server's entry is in %s/%s; Ctrl-C detaches\n"), self->folder,
                preset->file);
       return TRUE;
     }
@@ -266,18 +268,19 @@ srv_cmd_attach (int argc, char **argv)
   const GOptionEntry entries[] = {
     SRV_PLACE_ENTRIES (options.place),
     { "project", 0, 0, G_OPTION_ARG_STRING, &options.project,
-      "number or repository URL (default: the only one)", "PROJECT" },
-    { "holder", 0, 0, G_OPTION_ARG_STRING, &options.holder, "who attaches (default: USER)",
+      N_ ("number or repository URL (default: the only one)"), "PROJECT" },
+    { "holder", 0, 0, G_OPTION_ARG_STRING, &options.holder, N_ ("who attaches (default: USER)"),
       "NAME" },
     { NULL },
   };
   g_autoptr (GError) error = NULL;
   int status = 0;
-  if (!srv_command_parse (&argc, &argv, entries, "[-- COMMAND [ARGUMENT…]]",
-                          "Attaches this chat to a project: it is the foreman as long as COMMAND "
-                          "runs. {config} in an "
-                          "argument is the file with the server's entry.",
-                          &status))
+  if (!srv_command_parse (
+          &argc, &argv, entries, N_ ("[-- COMMAND [ARGUMENT...]]"),
+          N_ ("Attaches this chat to a project: it is the foreman as long as COMMAND "
+              "runs. {config} in an "
+              "argument is the file with the server's entry."),
+          &status))
     return status;
   if (argc > 1 && strcmp (argv[1], "--") == 0)
     {

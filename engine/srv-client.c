@@ -7,26 +7,26 @@
 
 #include "srv-client.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <gio/gunixsocketaddress.h>
-#include <glib/gstdio.h>
+#include <glib/gi18n.h>
 #include <libsoup/soup.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 G_DEFINE_QUARK (srv_client_error, srv_client_error)
 
 #define FIRST_PAUSE_MS 50u
 #define MAX_PAUSE_MS 5000u
-#define MAX_TOKEN 4096
+#define MAX_SOCKET 107 /* bytes of sockaddr_un.sun_path, without its NUL */
 
 struct _SrvClient
 {
   SoupSession *session;
   char *base;
+  char *name; /* for people */
   char *token;
+  SrvClientTrouble trouble; /* nullable */
+  gpointer trouble_data;
+  gboolean in_trouble;
   GQueue calls; /* Call, under way */
 };
 
@@ -95,13 +95,28 @@ try_later (Call *self)
 }
 
 static void
+tell_trouble (SrvClient *self, const char *problem)
+{
+  gboolean was = self->in_trouble;
+  self->in_trouble = problem != NULL;
+  if (self->trouble != NULL && (was || problem != NULL))
+    self->trouble (problem, self->trouble_data);
+}
+
+static void
 handle_answer (Call *self, guint status, GBytes *bytes)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (DbrJsonDoc) doc = NULL;
   gboolean ours = TRUE;
   if (status == 503 && try_later (self))
-    return;
+    {
+      g_autofree char *problem = g_strdup_printf (
+          _ ("the engine at %s can't serve now (status 503)"), self->client->name);
+      tell_trouble (self->client, problem);
+      return;
+    }
+  tell_trouble (self->client, NULL);
   if (bytes != NULL && g_bytes_get_size (bytes) > 0)
     {
       doc = dbr_json_doc_new (bytes, NULL, NULL);
@@ -109,7 +124,7 @@ handle_answer (Call *self, guint status, GBytes *bytes)
     }
   if (!ours)
     g_set_error (&error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ANSWER,
-                 "what answers at %s is no engine: status %u without JSON", self->client->base,
+                 _ ("what answers at %s is no engine: status %u without JSON"), self->client->name,
                  status);
   finish (self, ours ? status : 0, doc != NULL ? dbr_json_doc_root (doc) : DBR_JSON_NONE, error);
 }
@@ -134,10 +149,14 @@ on_sent (GObject *source, GAsyncResult *result, gpointer user_data)
       handle_answer (self, status, bytes);
       return;
     }
-  if (try_later (self))
-    return;
   g_set_error (&error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_AWAY,
-               "the engine at %s doesn't answer: %s", self->client->base, problem->message);
+               _ ("the engine at %s doesn't answer (%s): \"drawbridge engine serve\" starts one"),
+               self->client->name, problem->message);
+  if (try_later (self))
+    {
+      tell_trouble (self->client, error->message);
+      return;
+    }
   finish (self, 0, DBR_JSON_NONE, error);
 }
 
@@ -204,38 +223,79 @@ is_url_allowed (const char *url, GError **error)
   const char *host = uri != NULL && g_uri_get_host (uri) != NULL ? g_uri_get_host (uri) : "";
   gboolean loopback = strcmp (host, "127.0.0.1") == 0 || strcmp (host, "::1") == 0
                       || strcmp (host, "localhost") == 0;
-  if (*host != '\0'
+  if (*host != '\0' && g_uri_get_userinfo (uri) == NULL
       && (strcmp (scheme, "https") == 0 || (strcmp (scheme, "http") == 0 && loopback)))
     return TRUE;
-  g_set_error (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ADDRESS,
-               "%.200s is no address of an engine: https://host:port, or http on loopback", url);
+  g_set_error_literal (
+      error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ADDRESS,
+      _ ("BRIGADA_URL is no address of an engine: https://HOST:PORT, or http on this machine, "
+         "without a user's name"));
   return FALSE;
 }
 
-SrvClient *
-srv_client_new (const char *socket, const char *url, const char *token, GError **error)
+static gboolean
+is_socket_allowed (const char *socket, GError **error)
 {
-  if (url != NULL && !is_url_allowed (url, error))
-    return NULL;
-  if (url == NULL && (socket == NULL || socket[0] != '/' || strlen (socket) > 107))
+  if (socket != NULL && socket[0] == '/' && strlen (socket) <= MAX_SOCKET)
+    return TRUE;
+  g_set_error (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ADDRESS,
+               _ ("%s is no path of a socket: absolute, at most %d bytes"),
+               socket != NULL ? socket : "(nothing)", MAX_SOCKET);
+  return FALSE;
+}
+
+static gboolean
+trust (SoupSession *session, const char *ca_file, GError **error)
+{
+  g_autoptr (GError) problem = NULL;
+  g_autofree char *absolute = g_canonicalize_filename (ca_file, NULL);
+  g_autoptr (GTlsDatabase) database = g_tls_file_database_new (absolute, &problem);
+  if (database == NULL)
     {
       g_set_error (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ADDRESS,
-                   "%s is no path of a socket: absolute, at most 107 bytes",
-                   socket != NULL ? socket : "(nothing)");
-      return NULL;
+                   _ ("the certificates in %s can't be used: %s"), ca_file, problem->message);
+      return FALSE;
     }
-  SrvClient *self = g_new0 (SrvClient, 1);
+  soup_session_set_tls_database (session, database);
+  return TRUE;
+}
+
+SrvClient *
+srv_client_new (
+    const char *socket, const char *url, const char *ca_file, const char *token, GError **error)
+{
+  if (url != NULL ? !is_url_allowed (url, error) : !is_socket_allowed (socket, error))
+    return NULL;
   g_autoptr (GSocketAddress) address = url == NULL ? g_unix_socket_address_new (socket) : NULL;
-  self->session = url == NULL ? soup_session_new_with_options ("remote-connectable", address, NULL)
-                              : soup_session_new ();
+  g_autoptr (SoupSession) session
+      = url == NULL ? soup_session_new_with_options ("remote-connectable", address, NULL)
+                    : soup_session_new ();
+  if (url != NULL && ca_file != NULL && !trust (session, ca_file, error))
+    return NULL;
+  SrvClient *self = g_new0 (SrvClient, 1);
+  self->session = g_steal_pointer (&session);
   soup_session_set_timeout (self->session, SRV_CLIENT_TIMEOUT_S);
   soup_session_set_user_agent (self->session, "drawbridge-engine/" PACKAGE_VERSION);
   self->base = g_strdup (url != NULL ? url : "http://localhost");
   if (g_str_has_suffix (self->base, "/"))
     self->base[strlen (self->base) - 1] = '\0';
+  self->name = url != NULL ? g_strdup (self->base) : g_strdup_printf ("unix:%s", socket);
   self->token = g_strdup (token);
   g_queue_init (&self->calls);
   return self;
+}
+
+const char *
+srv_client_name (const SrvClient *self)
+{
+  return self->name;
+}
+
+void
+srv_client_set_trouble (SrvClient *self, SrvClientTrouble trouble, gpointer user_data)
+{
+  self->trouble = trouble;
+  self->trouble_data = user_data;
 }
 
 /* A call that is with libsoup is freed when that lets go of it. */
@@ -274,40 +334,9 @@ srv_client_free (SrvClient *self)
   g_object_unref (self->session);
   explicit_bzero (self->token, strlen (self->token));
   g_free (self->token);
+  g_free (self->name);
   g_free (self->base);
   g_free (self);
-}
-
-char *
-srv_client_read_token (const char *file, GError **error)
-{
-  char text[MAX_TOKEN];
-  struct stat about = { 0 };
-  int fd = g_open (file, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
-  ssize_t length = -1;
-  if (fd >= 0 && fstat (fd, &about) == 0 && (about.st_mode & 077) != 0)
-    {
-      g_set_error (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_TOKEN,
-                   "%s can be opened by others: chmod 600 it, and make a new token if it was read",
-                   file);
-      close (fd);
-      return NULL;
-    }
-  if (fd >= 0)
-    {
-      length = read (fd, text, sizeof text - 1);
-      close (fd);
-    }
-  if (length > 0)
-    {
-      text[length] = '\0';
-      g_strstrip (text);
-      if (*text != '\0')
-        return g_strdup (text);
-    }
-  g_set_error (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_TOKEN, "no token in %s: %s", file,
-               length < 0 ? g_strerror (errno) : "it is empty");
-  return NULL;
 }
 
 char *

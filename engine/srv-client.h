@@ -21,8 +21,8 @@ GQuark
 srv_client_error_quark (void);
 typedef enum
 {
-  SRV_CLIENT_ERROR_ADDRESS, /* no socket, or not a URL that we speak */
-  SRV_CLIENT_ERROR_TOKEN,   /* no token, or its file is open to others */
+  SRV_CLIENT_ERROR_ADDRESS, /* no socket, not a URL that we speak, or no certificates */
+  SRV_CLIENT_ERROR_TOKEN,   /* no token */
   SRV_CLIENT_ERROR_AWAY,    /* the engine did not answer, at last */
   SRV_CLIENT_ERROR_ANSWER,  /* what answered is no engine */
 } SrvClientError;
@@ -33,16 +33,27 @@ typedef struct _SrvClient SrvClient;
  * srv_client_new:
  * @socket: (nullable): path of the engine's socket
  * @url: (nullable): "https://host:port", or http on loopback; instead of @socket
- * @token: the secret
+ * @ca_file: (nullable): PEM, the certificates to trust over TLS; without it the system's
+ * @token: the secret: dbr_token_check() knows it
  *
  * Errors: SRV_CLIENT_ERROR_ADDRESS.
  */
 SrvClient *
-srv_client_new (const char *socket, const char *url, const char *token, GError **error);
+srv_client_new (
+    const char *socket, const char *url, const char *ca_file, const char *token, GError **error);
 /* Requests under way are dropped: their callbacks don't come. */
 void
 srv_client_free (SrvClient *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvClient, srv_client_free)
+
+/* Where it is: "unix:/run/...", or the URL. */
+const char *
+srv_client_name (const SrvClient *self);
+
+/* A try without an answer, and another one comes: @problem is a sentence. NULL: the engine answers again. */
+typedef void (*SrvClientTrouble) (const char *problem, gpointer user_data);
+void
+srv_client_set_trouble (SrvClient *self, SrvClientTrouble trouble, gpointer user_data);
 
 /* @status: 0 and @error: no answer at last. @body is nothing when there was none; valid during the call. */
 typedef void (*SrvClientDone) (guint status, DbrJson body, const GError *error, gpointer user_data);
@@ -64,10 +75,6 @@ srv_client_post (SrvClient *self,
 /* Forgets the requests of that @user_data: their callbacks don't come. What was sent may still happen. */
 void
 srv_client_drop (SrvClient *self, gpointer user_data);
-
-/* The token of @file, which must be ours alone (0600 or less). Errors: SRV_CLIENT_ERROR_TOKEN. Transfer full. */
-char *
-srv_client_read_token (const char *file, GError **error);
 
 /* "detail" of a problem document, else "status 409". Transfer full. */
 char *

@@ -22,7 +22,7 @@ srv_cmd_backup (int argc, char **argv);
 int
 srv_cmd_check (int argc, char **argv);
 
-/* Parses @argv, prints what is wrong or --help. FALSE: *out_status says how to end. @summary is one
+/* @entries, @usage and @summary are marked for translation, not translated. Parses @argv, prints what is wrong or --help. FALSE: *out_status says how to end. @summary is one
  * sentence, @usage what follows the options. */
 gboolean
 srv_command_parse (int *argc,

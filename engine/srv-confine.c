@@ -197,6 +197,8 @@ add_view (GPtrArray *words, const SrvConfine *self, const SrvConfineView *view, 
   ADD (words, "--bind", view->checkout, view->checkout);
   /* Last of what is emptied: neither a checkout nor a preset can open it. */
   hide (words, self->state_folder);
+  for (gsize i = 0; view->hidden != NULL && view->hidden[i] != NULL; i++)
+    hide (words, view->hidden[i]);
   if (view->secret != NULL && view->secret[0] == '/')
     ADD (words, "--ro-bind-try", "/dev/null", view->secret);
   if (view->folder != NULL)

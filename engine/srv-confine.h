@@ -46,11 +46,12 @@ srv_confine_is_real (const SrvConfine *self);
 
 typedef struct
 {
-  const char *checkout; /* absolute; where the command starts; writable */
-  const char *socket;   /* nullable: no socket */
-  const char *secret;   /* nullable: a file that reads as empty: a token */
-  const char *folder;   /* nullable: the turn's private folder; writable */
-  const char *program;  /* nullable: a file that must be visible: our bridge */
+  const char *checkout;      /* absolute; where the command starts; writable */
+  const char *socket;        /* nullable: no socket */
+  const char *secret;        /* nullable: a file that reads as empty: a token */
+  const char *const *hidden; /* nullable: more folders that are empty, whatever lets them in */
+  const char *folder;        /* nullable: the turn's private folder; writable */
+  const char *program;       /* nullable: a file that must be visible: our bridge */
   const char *const
       *readable; /* nullable: more paths, absolute or "~/..."; missing ones are left out */
   const char *const *writable; /* nullable: the same, writable */

@@ -431,17 +431,17 @@ srv_engine_backup (SrvEngine *self, const char *to, GError **error)
 {
   if (self->in_memory)
     g_mutex_lock (&self->shared);
-  gboolean ok = srv_store_backup (self->reading, to, error);
+  gboolean ok = srv_store_backup (self->reading, to, TRUE, error);
   if (self->in_memory)
     g_mutex_unlock (&self->shared);
   return ok;
 }
 
 gboolean
-srv_engine_backup_file (const char *file, const char *to, GError **error)
+srv_engine_backup_file (const char *file, const char *to, gboolean may_replace, GError **error)
 {
   SrvStore *store = srv_store_open (file, FALSE, FALSE, error);
-  gboolean ok = store && srv_store_backup (store, to, error);
+  gboolean ok = store && srv_store_backup (store, to, may_replace, error);
 
   srv_store_free (store);
   return ok;
@@ -457,6 +457,12 @@ srv_engine_check (const char *file, char **out_report, GError **error)
     ok = findings->len == 0;
   *out_report = g_string_free (findings, FALSE);
   return ok;
+}
+
+gboolean
+srv_engine_count (const char *file, SrvStoreCounts *out, GError **error)
+{
+  return srv_store_count (file, out, error);
 }
 
 guint64

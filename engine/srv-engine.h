@@ -163,11 +163,22 @@ srv_engine_grant_turns (SrvEngine *self, guint max, SrvGranted granted, gpointer
 /* Copies the file while it is used (SQLite backup). Checks it (integrity and our own invariants): TRUE when sound; *out_report one line a finding. */
 gboolean
 srv_engine_backup (SrvEngine *self, const char *to, GError **error);
-/* The same of a file that another process may have open: takes no lock of the engine's. */
+/* The same of a file that another process may have open: takes no lock of the engine's. Without @may_replace a file that
+ * is there already is left alone: SRV_ENGINE_ERROR_STORE. */
 gboolean
-srv_engine_backup_file (const char *file, const char *to, GError **error);
+srv_engine_backup_file (const char *file, const char *to, gboolean may_replace, GError **error);
 gboolean
 srv_engine_check (const char *file, char **out_report, GError **error);
+/* What a file holds, and how many rules about its records a check looks at. */
+typedef struct
+{
+  gint64 projects;
+  gint64 plans;
+  gint64 events;
+  guint rules;
+} SrvStoreCounts;
+gboolean
+srv_engine_count (const char *file, SrvStoreCounts *out, GError **error);
 /* Counted in our VFS shim, for tests and bench. */
 guint64
 srv_engine_syncs (void);

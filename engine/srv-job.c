@@ -6,17 +6,18 @@
 
 #include "srv-job.h"
 
+#include "srv-hide.h"
 #include "srv-keep.h"
 #include "srv-output.h"
 #include "srv-preset.h"
 #include "srv-process.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 #define TELL_PATIENCE_S 600u
 #define LAST_WORDS_PATIENCE_S 5u
-#define DEFAULT_HEARTBEAT_S 20
-#define MAX_HEARTBEAT_S 3600
+#define RETURNED "returned"
 
 struct _SrvJobRun
 {
@@ -26,13 +27,15 @@ struct _SrvJobRun
   SrvProcess *process;
   GString *pending; /* printed and not sent */
   guint64 left_out; /* bytes that did not fit */
+  SrvOutput *tail;
   gboolean sending;
   gboolean ended;    /* the command */
   gboolean stopping; /* by us */
   gboolean taken;    /* by the engine */
   gboolean finishing;
-  char *outcome;
-  char *text; /* nullable */
+  const char *outcome;
+  char *text; /* for the engine; nullable */
+  char *said; /* for whoever runs the worker */
   guint heartbeat_source;
   guint flush_source;
   SrvJobDone done;
@@ -57,9 +60,20 @@ come_to_end (SrvJobRun *self, SrvJobEnd end, const char *text)
 
 /* The engine says that the job is no longer ours: nothing that the command does counts. */
 static void
-be_taken (SrvJobRun *self)
+be_taken (SrvJobRun *self, guint status, DbrJson problem)
 {
+  g_autofree char *state = dbr_json_dup_string (dbr_json_get (problem, "state"));
+  g_autofree char *why = srv_client_problem (status, problem, NULL);
+  if (self->taken)
+    return;
   self->taken = TRUE;
+  g_free (self->said);
+  if (g_strcmp0 (state, "cancelled") == 0)
+    self->said = g_strdup (_ ("cancelled: its task was cancelled, the command was stopped"));
+  else if (g_strcmp0 (state, "lost") == 0)
+    self->said = g_strdup (_ ("lost: the engine heard nothing of it for too long"));
+  else
+    self->said = g_strdup_printf (_ ("taken away by the engine: %s"), why);
   if (self->process != NULL && !self->ended)
     srv_process_stop (self->process);
 }
@@ -72,14 +86,12 @@ is_over (guint status)
 
 /* ------------------------------------------------------------------------------------- events */
 static void
-on_event_told (guint status, DbrJson body G_GNUC_UNUSED, const GError *error, gpointer user_data)
+on_event_told (guint status, DbrJson body, const GError *error G_GNUC_UNUSED, gpointer user_data)
 {
   SrvJobRun *self = user_data;
   self->sending = FALSE;
   if (is_over (status))
-    be_taken (self);
-  else if (error != NULL)
-    g_printerr ("job %" G_GINT64_FORMAT ": %s\n", self->id, error->message);
+    be_taken (self, status, body);
   advance (self);
 }
 
@@ -118,6 +130,7 @@ static void
 on_output (const char *bytes, gsize length, gpointer user_data)
 {
   SrvJobRun *self = user_data;
+  srv_output_add (self->tail, bytes, length);
   g_string_append_len (self->pending, bytes, (gssize) length);
   if (self->pending->len > 2 * SRV_JOB_MAX_EVENT)
     {
@@ -143,43 +156,38 @@ static void
 on_finish_told (guint status, DbrJson body, const GError *error, gpointer user_data)
 {
   SrvJobRun *self = user_data;
-  g_autofree char *problem = NULL;
+  gboolean is_unstarted = !self->stopping && strcmp (self->outcome, RETURNED) == 0;
   if (status == 200)
     {
-      come_to_end (self, SRV_JOB_TOLD, self->outcome);
+      come_to_end (self,
+                   is_unstarted     ? SRV_JOB_UNSTARTED
+                   : self->stopping ? SRV_JOB_ABANDONED
+                                    : SRV_JOB_TOLD,
+                   self->said);
       return;
     }
-  problem = srv_client_problem (status, body, error);
-  come_to_end (self, is_over (status) ? SRV_JOB_TAKEN : SRV_JOB_ABANDONED, problem);
-}
-
-static void
-on_last_words (guint status G_GNUC_UNUSED,
-               DbrJson body G_GNUC_UNUSED,
-               const GError *error G_GNUC_UNUSED,
-               gpointer user_data)
-{
-  come_to_end (user_data, SRV_JOB_ABANDONED, "stopped");
+  if (is_over (status))
+    {
+      be_taken (self, status, body);
+      come_to_end (self, SRV_JOB_TAKEN, self->said);
+      return;
+    }
+  g_autofree char *problem = srv_client_problem (status, body, error);
+  g_autofree char *said
+      = g_strdup_printf (_ ("%s; the engine could not be told: %s"), self->said, problem);
+  come_to_end (self, is_unstarted ? SRV_JOB_UNSTARTED : SRV_JOB_ABANDONED, said);
 }
 
 static void
 finish (SrvJobRun *self)
 {
-  g_autofree char *path = job_path (self, self->stopping ? "events" : "finish");
+  g_autofree char *path = job_path (self, "finish");
   self->finishing = TRUE;
   self->sequence++;
-  if (self->stopping)
-    {
-      srv_client_post (self->settings->client, path,
-                       json_pack ("{s:I, s:s}", "sequence", (json_int_t) self->sequence, "text",
-                                  "The worker was told to stop. It gives the job up."),
-                       LAST_WORDS_PATIENCE_S, on_last_words, self);
-      return;
-    }
   srv_client_post (self->settings->client, path,
                    json_pack ("{s:I, s:s, s:s?}", "sequence", (json_int_t) self->sequence,
                               "outcome", self->outcome, "text", self->text),
-                   TELL_PATIENCE_S, on_finish_told, self);
+                   self->stopping ? LAST_WORDS_PATIENCE_S : TELL_PATIENCE_S, on_finish_told, self);
 }
 
 /* The one place that decides what comes next. */
@@ -191,7 +199,7 @@ advance (SrvJobRun *self)
   if (self->taken && self->ended)
     {
       self->finishing = TRUE;
-      come_to_end (self, SRV_JOB_TAKEN, "the engine took the job away");
+      come_to_end (self, SRV_JOB_TAKEN, self->said);
       return;
     }
   if (has_lines (self) && !self->taken && (self->ended || self->flush_source == 0))
@@ -204,40 +212,100 @@ advance (SrvJobRun *self)
     finish (self);
 }
 
+/* Takes @said. */
+static void
+decide (SrvJobRun *self, const char *outcome, char *text, char *said)
+{
+  self->outcome = outcome;
+  self->text = text;
+  if (self->taken)
+    g_free (said);
+  else
+    {
+      g_free (self->said);
+      self->said = said;
+    }
+}
+
+static void
+give_back (SrvJobRun *self, const char *why)
+{
+  decide (self, RETURNED, g_strdup_printf ("The worker could not start its command: %s.", why),
+          g_strdup_printf (_ ("given back, the command could not be started: %s"), why));
+}
+
+/* @how: for the engine; @how_here: for whoever runs the worker. */
+static void
+fail (SrvJobRun *self, const char *how, const char *how_here)
+{
+  g_autofree char *lines = srv_output_text (self->tail, SRV_JOB_LAST_LINES, NULL);
+  g_strchomp (lines);
+  const char *last = strrchr (lines, '\n');
+  if (*lines == '\0')
+    decide (self, "failed", g_strdup_printf ("The worker's command %s, and printed nothing.", how),
+            g_strdup_printf (_ ("failed (%s), it printed nothing"), how_here));
+  else
+    decide (self, "failed",
+            g_strdup_printf ("The worker's command %s. Its last lines:\n%s", how, lines),
+            g_strdup_printf (_ ("failed (%s): %s"), how_here, last != NULL ? last + 1 : lines));
+}
+
+static void
+fail_as_it_ended (SrvJobRun *self, SrvProcessEnd end, int value)
+{
+  g_autofree char *how = end == SRV_PROCESS_ENDED
+                             ? g_strdup_printf ("ended with exit status %d", value)
+                             : srv_process_describe (end, value);
+  g_autofree char *how_here
+      = end == SRV_PROCESS_ENDED ? g_strdup_printf (_ ("exit status %d"), value)
+        : end == SRV_PROCESS_SIGNALLED
+            ? g_strdup_printf (_ ("signal %d, %s"), value, g_strsignal (value))
+            : g_strdup (_ ("its time was over"));
+  fail (self, how, how_here);
+}
+
+/* Neither started nor failed: bubblewrap (or the keeper) itself ended, and printed why. */
+static void
+give_back_unstarted (SrvJobRun *self)
+{
+  const char *problem = srv_process_problem (self->process);
+  g_autofree char *lines = srv_output_text (self->tail, SRV_JOB_LAST_LINES, NULL);
+  g_autofree char *why
+      = problem != NULL ? g_strdup_printf ("%s: %s", self->settings->command[0], problem)
+                        : g_strdup (*g_strchomp (lines) != '\0' ? lines : "no reason is known");
+  give_back (self, why);
+}
+
 static void
 on_command_done (SrvProcessEnd end, int value, gpointer user_data)
 {
   SrvJobRun *self = user_data;
   self->ended = TRUE;
-  if (end == SRV_PROCESS_ENDED && value == 0)
-    self->outcome = g_strdup ("succeeded");
+  if (self->stopping)
+    decide (self, RETURNED, g_strdup ("The worker was told to stop, and stopped its command."),
+            g_strdup (_ ("given back: the worker was told to stop")));
+  else if (end == SRV_PROCESS_ENDED && value == 0)
+    decide (self, "succeeded", NULL, g_strdup (_ ("succeeded")));
   else if (end == SRV_PROCESS_ENDED && value == SRV_JOB_REVIEW)
-    self->outcome = g_strdup ("review");
+    decide (self, "review", NULL, g_strdup (_ ("put up for review (exit status 75)")));
+  else if (end == SRV_PROCESS_NOT_STARTED)
+    give_back_unstarted (self);
   else
-    {
-      g_autofree char *how = srv_process_describe (end, value);
-      self->outcome = g_strdup ("failed");
-      self->text = g_strdup_printf ("The worker's command %s.", how);
-    }
-  if (self->heartbeat_source != 0 && self->taken)
-    {
-      g_source_remove (self->heartbeat_source);
-      self->heartbeat_source = 0;
-    }
+    fail_as_it_ended (self, end, value);
   advance (self);
 }
 
 /* ---------------------------------------------------------------------------------- heartbeat */
 static void
 on_heartbeat_told (guint status,
-                   DbrJson body G_GNUC_UNUSED,
+                   DbrJson body,
                    const GError *error G_GNUC_UNUSED,
                    gpointer user_data)
 {
   SrvJobRun *self = user_data;
   if (is_over (status) && !self->finishing)
     {
-      be_taken (self);
+      be_taken (self, status, body);
       advance (self);
     }
 }
@@ -317,22 +385,54 @@ make_input (DbrJson task)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
+/* The folder of the command; NULL: there is none. */
+static char *
+find_checkout (const SrvJobSettings *settings, DbrJson claim, GError **error)
+{
+  DbrJson project = dbr_json_get (claim, "project");
+  g_autofree char *checkout = settings->checkout != NULL
+                                  ? g_strdup (settings->checkout)
+                                  : dbr_json_dup_string (dbr_json_get (project, "checkout"));
+  if (checkout == NULL)
+    g_set_error_literal (error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+                         "the project has no checkout, and the worker was given none");
+  else if (!g_file_test (checkout, G_FILE_TEST_IS_DIR))
+    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR, "the checkout %s is no folder here",
+                 checkout);
+  else
+    return g_steal_pointer (&checkout);
+  return NULL;
+}
+
+/* The command's words, behind what starts them and tells whether that went well. */
+static char **
+make_words (const SrvJobSettings *settings, const char *checkout, GError **error)
+{
+  g_auto (GStrv) hidden = srv_hide_find (checkout, settings->hidden, error);
+  if (hidden == NULL)
+    return NULL;
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (words, g_strdup (settings->keeper));
+  g_ptr_array_add (words, g_strdup ("exec"));
+  g_ptr_array_add (words, g_strdup ("--"));
+  for (gsize i = 0; settings->command[i] != NULL; i++)
+    g_ptr_array_add (words, g_strdup (settings->command[i]));
+  g_ptr_array_add (words, NULL);
+  const SrvConfineView view = { .checkout = checkout,
+                                .secret = settings->token_file,
+                                .program = settings->command[0],
+                                .hidden = (const char *const *) hidden };
+  return srv_confine_wrap (settings->confine, &view, (const char *const *) words->pdata);
+}
+
 static gboolean
 start (SrvJobRun *self, DbrJson claim, GError **error)
 {
   const SrvJobSettings *settings = self->settings;
-  g_autofree char *theirs
-      = dbr_json_dup_string (dbr_json_get (dbr_json_get (claim, "project"), "checkout"));
-  const char *checkout = settings->checkout != NULL ? settings->checkout : theirs;
-  if (checkout == NULL || !g_file_test (checkout, G_FILE_TEST_IS_DIR))
-    {
-      g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR, "%s",
-                   checkout == NULL ? "the project has no checkout, and the worker was given none"
-                                    : "the project's checkout is no folder where the worker runs");
-      return FALSE;
-    }
-  const SrvConfineView view = { .checkout = checkout, .secret = settings->token_file };
-  g_auto (GStrv) words = srv_confine_wrap (settings->confine, &view, settings->command);
+  g_autofree char *checkout = find_checkout (settings, claim, error);
+  g_auto (GStrv) words = checkout != NULL ? make_words (settings, checkout, error) : NULL;
+  if (words == NULL)
+    return FALSE;
   g_auto (GStrv) environment = make_environment (settings, claim);
   g_autofree char *input = make_input (dbr_json_get (claim, "task"));
   const SrvProcessOptions options = {
@@ -341,6 +441,7 @@ start (SrvJobRun *self, DbrJson claim, GError **error)
     .environment = (const char *const *) environment,
     .folder = checkout,
     .input = input,
+    .tells_start = TRUE,
     .limit_ms = SRV_JOB_LIMIT_S * 1000u,
     .grace_ms = SRV_KEEP_GRACE_MS,
     .output = on_output,
@@ -356,21 +457,21 @@ srv_job_run_new (const SrvJobSettings *settings, DbrJson claim, SrvJobDone done,
 {
   SrvJobRun *self = g_new0 (SrvJobRun, 1);
   g_autoptr (GError) error = NULL;
-  gint64 seconds = DEFAULT_HEARTBEAT_S;
+  gint64 seconds = SRV_JOB_LOOK_S;
   self->settings = settings;
   self->pending = g_string_new (NULL);
+  self->tail = srv_output_new (SRV_JOB_LAST_LINES);
   self->done = done;
   self->user_data = user_data;
   DbrJson job = dbr_json_get (claim, "job");
   dbr_json_int64 (dbr_json_get (job, "id"), &self->id);
   dbr_json_int64 (dbr_json_get (job, "heartbeat_seconds"), &seconds);
   self->heartbeat_source
-      = g_timeout_add_seconds ((guint) CLAMP (seconds, 1, MAX_HEARTBEAT_S), on_heartbeat, self);
+      = g_timeout_add_seconds ((guint) CLAMP (seconds, 1, SRV_JOB_LOOK_S), on_heartbeat, self);
   if (!start (self, claim, &error))
     {
       self->ended = TRUE;
-      self->outcome = g_strdup ("failed");
-      self->text = g_strdup_printf ("The worker could not start its command: %s.", error->message);
+      give_back (self, error->message);
       advance (self);
     }
   return self;
@@ -379,9 +480,10 @@ srv_job_run_new (const SrvJobSettings *settings, DbrJson claim, SrvJobDone done,
 void
 srv_job_run_stop (SrvJobRun *self)
 {
+  if (self->ended)
+    return; /* it is being told how */
   self->stopping = TRUE;
-  if (self->process != NULL && !self->ended)
-    srv_process_stop (self->process);
+  srv_process_stop (self->process);
 }
 
 void
@@ -396,7 +498,8 @@ srv_job_run_free (SrvJobRun *self)
   srv_client_drop (self->settings->client, self);
   srv_process_free (self->process);
   g_string_free (self->pending, TRUE);
-  g_free (self->outcome);
+  srv_output_free (self->tail);
   g_free (self->text);
+  g_free (self->said);
   g_free (self);
 }

@@ -17,6 +17,11 @@ G_BEGIN_DECLS
 #define SRV_JOB_EVENT_GAP_MS 200u
 #define SRV_JOB_LIMIT_S (24u * 3600u) /* a command that runs longer is stopped, and failed */
 #define SRV_JOB_REVIEW 75             /* exit status: done, and somebody should look at it */
+/* So often a heartbeat goes out, or as often as the engine wants: it is also how a command learns that its task was
+ * cancelled while it prints nothing. The command is asked to end then (TERM) and killed after SRV_KEEP_GRACE_MS. */
+#define SRV_JOB_LOOK_S 5
+#define SRV_JOB_LAST_LINES \
+  1000u /* bytes of a failed command's last lines that the engine is told */
 
 typedef struct
 {
@@ -27,16 +32,19 @@ typedef struct
   const char *const *variables; /* nullable: names of more variables that the command gets */
   const char *checkout;         /* nullable: the project's */
   const char *token_file;       /* nullable: not to be seen */
+  const char *const *hidden;    /* nullable: folders of engines */
 } SrvJobSettings;
 
 typedef enum
 {
   SRV_JOB_TOLD,      /* the engine knows how it ended */
   SRV_JOB_TAKEN,     /* the engine had taken it away (lost, cancelled) */
-  SRV_JOB_ABANDONED, /* stopped here: the engine finds out by the missing heartbeat */
+  SRV_JOB_UNSTARTED, /* the command could not be started; the job was given back */
+  SRV_JOB_ABANDONED, /* stopped here, or the engine could not be told */
 } SrvJobEnd;
 
 typedef struct _SrvJobRun SrvJobRun;
+/* @text: how it ended, for people: "failed: exit status 3: no such branch". */
 typedef void (*SrvJobDone) (SrvJobEnd end, const char *text, gpointer user_data);
 
 /* @claim: the answer to a claim. @settings outlive the run. Never fails: what can't be started is told the engine. */

@@ -132,6 +132,30 @@ become_command (char **argv, const sigset_t *before, pid_t keeper)
   _exit (SRV_KEEP_CANT_START);
 }
 
+static void
+tell (const char *words)
+{
+  if (write (SRV_KEEP_TELL_FD, words, strlen (words)) < 0)
+    _exit (SRV_KEEP_CANT_START); /* nobody listens: nobody started us */
+}
+
+int
+srv_keep_exec_main (int argc, char **argv)
+{
+  const char started[] = { SRV_KEEP_TELL_STARTED, '\0' };
+  if (argc < 3 || strcmp (argv[1], "--") != 0)
+    {
+      fputs ("usage: drawbridge-engine exec -- COMMAND [ARGUMENT...]\n", stderr);
+      return 2;
+    }
+  if (fcntl (SRV_KEEP_TELL_FD, F_SETFD, FD_CLOEXEC) != 0)
+    return SRV_KEEP_CANT_START;
+  tell (started);
+  execvp (argv[2], argv + 2);
+  tell (g_strerror (errno));
+  return SRV_KEEP_CANT_START;
+}
+
 /* The command's words; NULL: bad usage. */
 static char **
 read_arguments (int argc, char **argv, guint *out_grace_ms, pid_t *out_parent)

@@ -31,4 +31,22 @@ G_BEGIN_DECLS
 int
 srv_keep_main (int argc, char **argv);
 
+/* The descriptor on which srv_keep_exec_main() tells. */
+#define SRV_KEEP_TELL_FD 3
+#define SRV_KEEP_TELL_STARTED '+'
+
+/**
+ * srv_keep_exec_main:
+ * @argv: "exec", "--", the command and its arguments
+ *
+ * Becomes the command, from inside whatever shuts it in: an exit status alone can't tell a command that never started
+ * from one that failed. Writes SRV_KEEP_TELL_STARTED to SRV_KEEP_TELL_FD first, and the reason behind it when the
+ * command can't be executed; the command itself doesn't get the descriptor. Nothing on it at the end: what shuts the
+ * command in didn't start.
+ *
+ * Returns: SRV_KEEP_CANT_START, or 2 when called wrongly.
+ */
+int
+srv_keep_exec_main (int argc, char **argv);
+
 G_END_DECLS

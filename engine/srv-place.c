@@ -7,8 +7,17 @@
 #include "srv-place.h"
 
 #include "dbr-place.h"
+#include "dbr-token.h"
 
+#include <glib/gi18n.h>
+#include <string.h>
 #include <unistd.h>
+
+const char *const srv_place_socket_help
+    = N_ ("the engine's socket (default: BRIGADA_SOCKET, else the address in BRIGADA_URL, else "
+          "where serve puts it)");
+const char *const srv_place_token_help
+    = N_ ("file of the token, mode 0600 (default: BRIGADA_TOKEN)");
 
 char *
 srv_place_program (void)
@@ -31,24 +40,33 @@ find_token (const SrvPlaceOptions *options, const char *fallback_file, GError **
 {
   const char *given = g_getenv ("BRIGADA_TOKEN");
   if (options->token_file != NULL)
-    return srv_client_read_token (options->token_file, error);
+    return dbr_token_read (options->token_file, error);
   if (given != NULL && *given != '\0')
-    return g_strdup (given);
+    return dbr_token_check (given, strlen (given), "BRIGADA_TOKEN", error) ? g_strdup (given)
+                                                                           : NULL;
   if (fallback_file != NULL)
-    return srv_client_read_token (fallback_file, error);
+    return dbr_token_read (fallback_file, error);
   g_set_error_literal (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_TOKEN,
-                       "no token: set BRIGADA_TOKEN, or give --token-file FILE");
+                       _ ("no token: set BRIGADA_TOKEN, or give --token-file FILE"));
   return NULL;
+}
+
+static const char *
+variable (const char *name)
+{
+  const char *value = g_getenv (name);
+  return value != NULL && *value != '\0' ? value : NULL;
 }
 
 SrvClient *
 srv_place_client (SrvPlaceOptions *options, const char *fallback_file, GError **error)
 {
   g_autofree char *token = find_token (options, fallback_file, error);
-  const char *url = g_getenv ("BRIGADA_URL");
+  char *socket = dbr_place_named_socket (options->socket);
+  const char *url = socket == NULL ? variable ("BRIGADA_URL") : NULL;
+  g_free (options->socket);
+  options->socket = socket != NULL ? socket : dbr_place_socket ();
   if (token == NULL)
     return NULL;
-  if (options->socket == NULL)
-    options->socket = dbr_place_socket ();
-  return srv_client_new (options->socket, url != NULL && *url != '\0' ? url : NULL, token, error);
+  return srv_client_new (options->socket, url, variable ("BRIGADA_CA_FILE"), token, error);
 }

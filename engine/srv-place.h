@@ -17,30 +17,27 @@ srv_place_bridge (void);
 
 typedef struct
 {
-  char *socket;     /* nullable: the default place */
+  char *socket;     /* nullable: BRIGADA_SOCKET, else BRIGADA_URL, else the default place */
   char *token_file; /* nullable: BRIGADA_TOKEN, else what @fallback_file says */
 } SrvPlaceOptions;
 
 /* Options --socket and --token-file. */
 #define SRV_PLACE_ENTRIES(options) \
-  { "socket", \
-    0, \
-    0, \
-    G_OPTION_ARG_FILENAME, \
-    &(options).socket, \
-    "the engine's socket (default: where serve puts it; BRIGADA_URL: over TCP)", \
-    "PATH" }, \
+  { "socket", 0, 0, G_OPTION_ARG_FILENAME, &(options).socket, srv_place_socket_help, "PATH" }, \
   { \
-    "token-file", 0, 0, G_OPTION_ARG_FILENAME, &(options).token_file, \
-        "file of the token, mode 0600 (default: BRIGADA_TOKEN)", "FILE" \
+    "token-file", 0, 0, G_OPTION_ARG_FILENAME, &(options).token_file, srv_place_token_help, "FILE" \
   }
+extern const char *const srv_place_socket_help;
+extern const char *const srv_place_token_help;
 
 /**
  * srv_place_client:
- * @options: completed: the default socket
+ * @options: completed: the socket
  * @fallback_file: (nullable): of the token
  *
- * Errors: SRV_CLIENT_ERROR_*.
+ * Over TLS the certificates of BRIGADA_CA_FILE are trusted, without it the system's.
+ *
+ * Errors: SRV_CLIENT_ERROR_*, DBR_TOKEN_ERROR_*.
  */
 SrvClient *
 srv_place_client (SrvPlaceOptions *options, const char *fallback_file, GError **error);

@@ -6,6 +6,8 @@
 
 #include "srv-process.h"
 
+#include "srv-keep.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib-unix.h>
@@ -26,6 +28,8 @@ struct _SrvProcess
   SrvProcessOptions options; /* only the callbacks and times stay valid */
   GPid pid;
   int output;
+  int start; /* -1: it tells nothing */
+  char *problem;
   guint output_source;
   guint child_source;
   guint limit_source;
@@ -69,6 +73,24 @@ clear_source (guint *source)
   *source = 0;
 }
 
+/* Whether the command was executed; else why not. */
+static gboolean
+read_start (SrvProcess *self)
+{
+  char words[200];
+  ssize_t got;
+  if (self->start < 0)
+    return TRUE;
+  do
+    got = read (self->start, words, sizeof words - 1);
+  while (got < 0 && errno == EINTR);
+  if (got == 1)
+    return TRUE;
+  if (got > 1)
+    self->problem = g_utf8_make_valid (words + 1, got - 1);
+  return FALSE;
+}
+
 static void
 on_ended (GPid pid, gint status, gpointer user_data)
 {
@@ -87,6 +109,8 @@ on_ended (GPid pid, gint status, gpointer user_data)
     end = SRV_PROCESS_TIMED_OUT;
   else if (self->stopped)
     end = SRV_PROCESS_STOPPED;
+  else if (!read_start (self))
+    end = SRV_PROCESS_NOT_STARTED;
   else if (value > 128 && value < 128 + 65)
     {
       end = SRV_PROCESS_SIGNALLED;
@@ -133,6 +157,12 @@ srv_process_stop (SrvProcess *self)
   else
     ask_to_end (self);
   self->stopped = TRUE;
+}
+
+const char *
+srv_process_problem (const SrvProcess *self)
+{
+  return self->problem;
 }
 
 pid_t
@@ -184,7 +214,9 @@ static gboolean
 start (SrvProcess *self, const SrvProcessOptions *options, GError **error)
 {
   g_auto (GStrv) words = keeper_words (options);
+  const int told_at = SRV_KEEP_TELL_FD;
   int pipes[2] = { -1, -1 };
+  int start[2] = { -1, -1 };
   int input = -1;
   if (options->input != NULL)
     {
@@ -194,15 +226,21 @@ start (SrvProcess *self, const SrvProcessOptions *options, GError **error)
     }
   gboolean ok = g_unix_open_pipe (pipes, FD_CLOEXEC, error)
                 && g_unix_set_fd_nonblocking (pipes[0], TRUE, error)
+                && (!options->tells_start
+                    || (g_unix_open_pipe (start, FD_CLOEXEC, error)
+                        && g_unix_set_fd_nonblocking (start[0], TRUE, error)))
                 && g_spawn_async_with_pipes_and_fds (
                     options->folder, (const char *const *) words, options->environment,
-                    G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, input, pipes[1], pipes[1], NULL, NULL, 0,
-                    &self->pid, NULL, NULL, NULL, error);
+                    G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, input, pipes[1], pipes[1], &start[1],
+                    &told_at, options->tells_start ? 1 : 0, &self->pid, NULL, NULL, NULL, error);
   if (input >= 0)
     close (input);
   if (pipes[1] >= 0)
     close (pipes[1]);
+  if (start[1] >= 0)
+    close (start[1]);
   self->output = pipes[0];
+  self->start = start[0];
   return ok;
 }
 
@@ -211,6 +249,7 @@ srv_process_new (const SrvProcessOptions *options, GError **error)
 {
   SrvProcess *self = g_new0 (SrvProcess, 1);
   self->options = *options;
+  self->output = self->start = -1;
   if (!start (self, options, error))
     {
       srv_process_free (self);
@@ -247,6 +286,9 @@ srv_process_free (SrvProcess *self)
     }
   if (self->output >= 0)
     close (self->output);
+  if (self->start >= 0)
+    close (self->start);
+  g_free (self->problem);
   g_free (self->piece);
   g_free (self);
 }
@@ -260,6 +302,8 @@ srv_process_describe (SrvProcessEnd end, int value)
       return g_strdup ("was stopped");
     case SRV_PROCESS_TIMED_OUT:
       return g_strdup ("reached its time limit");
+    case SRV_PROCESS_NOT_STARTED:
+      return g_strdup ("could not be started");
     case SRV_PROCESS_SIGNALLED:
       return g_strdup_printf ("was ended by signal %d (%s)", value, g_strsignal (value));
     case SRV_PROCESS_ENDED:

@@ -20,6 +20,7 @@ typedef enum
   SRV_PROCESS_SIGNALLED, /* by a signal of its own making: its number in @value */
   SRV_PROCESS_STOPPED,   /* srv_process_stop() */
   SRV_PROCESS_TIMED_OUT,
+  SRV_PROCESS_NOT_STARTED, /* only with tells_start: srv_process_problem() says why */
 } SrvProcessEnd;
 
 typedef struct
@@ -29,6 +30,7 @@ typedef struct
   const char *const *environment; /* NAME=VALUE, all of it */
   const char *folder;             /* where it starts; must be there */
   const char *input;              /* nullable: its standard input; else empty. At most 1 MiB */
+  gboolean tells_start;           /* innermost in @command is srv_keep_exec_main() */
   guint limit_ms;                 /* 0: none */
   guint grace_ms;                 /* between asking it to end and killing it */
   void (*output) (const char *bytes, gsize length, gpointer user_data); /* nullable */
@@ -42,6 +44,10 @@ srv_process_new (const SrvProcessOptions *options, GError **error);
 /* Asks it to end, kills it after the grace; a second call kills at once. done() still comes. */
 void
 srv_process_stop (SrvProcess *self);
+/* Why the command could not be started ("No such file or directory"); NULL: what was to shut it in did not start, and
+ * printed why. */
+const char *
+srv_process_problem (const SrvProcess *self);
 pid_t
 srv_process_pid (const SrvProcess *self);
 void

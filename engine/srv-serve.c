@@ -13,6 +13,7 @@
 #include "srv-world.h"
 
 #include <glib-unix.h>
+#include <glib/gi18n.h>
 #include <glib/gstdio.h>
 
 #include <errno.h>
@@ -66,7 +67,7 @@ secret_write (const char *secret, gpointer user_data)
     ok = FALSE;
   if (ok && g_rename (new_path, path) == 0)
     return TRUE;
-  g_printerr ("drawbridge-engine: can't write the admin token to %s: %s\n", path,
+  g_printerr (_ ("drawbridge-engine: can't write the admin token to %s: %s\n"), path,
               g_strerror (errno));
   g_unlink (new_path);
   return FALSE;
@@ -106,14 +107,16 @@ engine_open (const Options *options)
 
   if (g_mkdir_with_parents (folder, 0700) != 0)
     {
-      g_printerr ("drawbridge-engine: can't make the folder %s: %s\n", folder, g_strerror (errno));
+      g_printerr (_ ("drawbridge-engine: can't make the folder %s: %s\n"), folder,
+                  g_strerror (errno));
       return NULL;
     }
   if (is_new && kept)
     {
-      g_printerr ("drawbridge-engine: %s is the admin token of another state than %s: give each a "
-                  "folder of its own, or remove it\n",
-                  token_file, options->state);
+      g_printerr (
+          _ ("drawbridge-engine: %s is the admin token of another state than %s: give each a "
+             "folder of its own, or remove it\n"),
+          token_file, options->state);
       return NULL;
     }
   engine = srv_engine_new (&engine_options, &error);
@@ -124,11 +127,11 @@ engine_open (const Options *options)
     }
   secret = srv_engine_take_admin_secret (engine);
   if (secret && is_new)
-    g_printerr ("drawbridge-engine: the admin token is in %s\n", token_file);
+    g_printerr (_ ("drawbridge-engine: the admin token is in %s\n"), token_file);
   else if (secret)
     g_printerr (
-        "drawbridge-engine: a new admin token is in %s: what was there is none of this engine; "
-        "older ones stay good\n",
+        _ ("drawbridge-engine: a new admin token is in %s: what was there is none of this engine; "
+           "older ones stay good\n"),
         token_file);
   return g_steal_pointer (&engine);
 }
@@ -139,6 +142,7 @@ listen_add (SrvHttp *http, SrvListen *listen)
 {
   if (!listen)
     return FALSE;
+  /* Not translated: programs wait for it. */
   g_print ("listening on %s\n", srv_listen_name (listen));
   srv_http_add (http, listen);
   return TRUE;
@@ -203,7 +207,7 @@ runner_start (SrvEngine *engine, Options *options)
       srv_engine_grant_turns (engine, SRV_RUNNER_MAX_TURNS, on_granted, NULL);
     }
   if (options->refusal)
-    g_printerr ("drawbridge-engine: no foreman will be started: %s\n", options->refusal);
+    g_printerr (_ ("drawbridge-engine: no foreman will be started: %s\n"), options->refusal);
   return runner;
 }
 
@@ -243,13 +247,13 @@ static gboolean
 options_check (const Options *options)
 {
   if (options->max_wait_s < 0 || options->max_wait_s > 30)
-    g_printerr ("drawbridge-engine serve: --max-wait takes 0 to 30 seconds\n");
+    g_printerr (_ ("drawbridge-engine serve: --max-wait takes 0 to 30 seconds\n"));
   else if (options->request_timeout_s < 1 || options->request_timeout_s > 600)
-    g_printerr ("drawbridge-engine serve: --request-timeout takes 1 to 600 seconds\n");
+    g_printerr (_ ("drawbridge-engine serve: --request-timeout takes 1 to 600 seconds\n"));
   else if (options->tls_key && !options->tls_cert)
-    g_printerr ("drawbridge-engine serve: --tls-key needs --tls-cert\n");
+    g_printerr (_ ("drawbridge-engine serve: --tls-key needs --tls-cert\n"));
   else if (options->tls_cert && !options->listen)
-    g_printerr ("drawbridge-engine serve: --tls-cert needs --listen\n");
+    g_printerr (_ ("drawbridge-engine serve: --tls-cert needs --listen\n"));
   else
     return TRUE;
   return FALSE;
@@ -261,39 +265,41 @@ srv_cmd_serve (int argc, char **argv)
   g_auto (Options) options = { .max_wait_s = 30, .request_timeout_s = SRV_HTTP_REQUEST_S };
   const GOptionEntry entries[] = {
     { "socket", 0, 0, G_OPTION_ARG_FILENAME, &options.socket,
-      "unix socket (default: $XDG_RUNTIME_DIR/drawbridge/engine.sock)", "PATH" },
+      N_ ("unix socket (default: BRIGADA_SOCKET, else $XDG_RUNTIME_DIR/drawbridge/engine.sock)"),
+      "PATH" },
     { "state", 0, 0, G_OPTION_ARG_FILENAME, &options.state,
-      "SQLite file (default: $XDG_STATE_HOME/drawbridge/engine.db)", "FILE" },
+      N_ ("SQLite file (default: $XDG_STATE_HOME/drawbridge/engine.db)"), "FILE" },
     { "listen", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.listen,
-      "listen on TCP too; anything but loopback needs --tls-cert", "HOST:PORT" },
-    { "tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &options.tls_cert, "certificate for TCP, PEM",
+      N_ ("listen on TCP too; anything but loopback needs --tls-cert"), "HOST:PORT" },
+    { "tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &options.tls_cert, N_ ("certificate for TCP, PEM"),
       "FILE" },
     { "tls-key", 0, 0, G_OPTION_ARG_FILENAME, &options.tls_key,
-      "its key (default: in the same file)", "FILE" },
+      N_ ("its key (default: in the same file)"), "FILE" },
     { "unconfined", 0, 0, G_OPTION_ARG_NONE, &options.is_unconfined,
-      "start foremen without bubblewrap: they can then read every token", NULL },
+      N_ ("start foremen without bubblewrap: they can then read every token"), NULL },
     { "max-wait", 0, 0, G_OPTION_ARG_INT, &options.max_wait_s,
-      "the longest wait of a long poll (default: 30)", "SECONDS" },
+      N_ ("the longest wait of a long poll (default: 30)"), "SECONDS" },
     { "request-timeout", 0, 0, G_OPTION_ARG_INT, &options.request_timeout_s,
-      "how long a request may take to come in (default: 20); its answer may take three times as "
-      "long "
-      "to be taken",
+      N_ ("how long a request may take to come in (default: 20); its answer may take three times "
+          "as "
+          "long to be taken"),
       "SECONDS" },
     { NULL },
   };
   g_autoptr (SrvEngine) engine = NULL;
   int status = 0;
 
-  if (!srv_command_parse (&argc, &argv, entries, "", "Serves the planning engine.", &status))
+  if (!srv_command_parse (&argc, &argv, entries, "", N_ ("Serves the planning engine."), &status))
     return status;
   if (argc > 1 || !options_check (&options))
     {
       if (argc > 1)
-        g_printerr ("drawbridge-engine serve: takes no argument %s\n", argv[1]);
+        g_printerr (_ ("drawbridge-engine %s: takes no argument %s\n"), "serve", argv[1]);
       return 2;
     }
-  if (!options.socket)
-    options.socket = dbr_place_socket ();
+  char *socket = dbr_place_named_socket (options.socket);
+  g_free (options.socket);
+  options.socket = socket ? socket : dbr_place_socket ();
   if (!options.state)
     options.state = dbr_place_state ();
   /* Foremen run in other folders: what they are shown, and what is hidden from them, is named from the root. */

@@ -7,7 +7,9 @@
 #include "srv-store-sqlite.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define MAX_FINDINGS 100
@@ -62,13 +64,43 @@ copy_pages (sqlite3 *from, sqlite3 *to, GError **error)
   return FALSE;
 }
 
+/* In one step where the kernel and the file system can. */
+static gboolean
+put_in_place (const char *part, const char *to, gboolean may_replace, GError **error)
+{
+  gboolean is_there
+      = g_file_test (to, G_FILE_TEST_EXISTS) || g_file_test (to, G_FILE_TEST_IS_SYMLINK);
+
+  if (may_replace && g_rename (part, to) == 0)
+    return TRUE;
+  if (!may_replace && !is_there)
+    {
+      if (renameat2 (AT_FDCWD, part, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return TRUE;
+      if ((errno == EINVAL || errno == ENOSYS) && g_rename (part, to) == 0)
+        return TRUE;
+      is_there = errno == EEXIST;
+    }
+  if (!may_replace && is_there)
+    g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "%s is there already", to);
+  else
+    g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't rename %s to %s: %s", part,
+                 to, g_strerror (errno));
+  return FALSE;
+}
+
 /* Written beside and renamed, so that a file of that name is always a whole backup. */
 gboolean
-srv_store_backup (SrvStore *self, const char *to, GError **error)
+srv_store_backup (SrvStore *self, const char *to, gboolean may_replace, GError **error)
 {
   g_autofree char *part = g_strconcat (to, ".part", NULL);
   sqlite3 *target = NULL;
 
+  if (!may_replace && g_file_test (to, G_FILE_TEST_EXISTS))
+    {
+      g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "%s is there already", to);
+      return FALSE;
+    }
   g_unlink (part);
   int rc = sqlite3_open_v2 (part, &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
   gboolean ok = rc == SQLITE_OK;
@@ -79,12 +111,7 @@ srv_store_backup (SrvStore *self, const char *to, GError **error)
   ok = ok && copy_pages (self->db, target, error)
        && srv_sqlite_exec (target, "PRAGMA journal_mode = DELETE", error);
   sqlite3_close_v2 (target);
-  if (ok && g_rename (part, to) != 0)
-    {
-      g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't rename %s to %s", part,
-                   to);
-      ok = FALSE;
-    }
+  ok = ok && put_in_place (part, to, may_replace, error);
   if (!ok)
     g_unlink (part);
   return ok;
@@ -181,6 +208,29 @@ srv_store_check (const char *file, GString *findings, GError **error)
         continue;
       g_auto (GStrv) parts = g_strsplit (invariants[i].text, "%s", 2);
       readable = append_rows (db, invariants[i].sql, parts[0], parts[1], findings);
+    }
+  sqlite3_close_v2 (db);
+  return ok;
+}
+
+gboolean
+srv_store_count (const char *file, SrvStoreCounts *out, GError **error)
+{
+  sqlite3 *db = NULL;
+  int rc = srv_sqlite_open_to_read (file, &db, NULL);
+  gboolean ok = rc == SQLITE_OK;
+
+  if (!ok)
+    g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't open %s: %s", file,
+                 db ? sqlite3_errmsg (db) : sqlite3_errstr (rc));
+  sqlite3_busy_timeout (db, 5000);
+  ok = ok && srv_sqlite_check_identity (db, error);
+  if (ok)
+    {
+      out->projects = srv_sqlite_integer (db, "SELECT count(*) FROM project WHERE removed = 0");
+      out->plans = srv_sqlite_integer (db, "SELECT count(*) FROM plan");
+      out->events = srv_sqlite_integer (db, "SELECT count(*) FROM event");
+      out->rules = G_N_ELEMENTS (invariants);
     }
   sqlite3_close_v2 (db);
   return ok;

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "srv-engine.h"
 #include "srv-model.h"
 
 G_BEGIN_DECLS
@@ -137,7 +138,9 @@ gint64
 srv_store_last_event (const SrvStore *self); /* writer: with what is not committed yet */
 
 gboolean
-srv_store_backup (SrvStore *self, const char *to, GError **error);
+srv_store_backup (SrvStore *self, const char *to, gboolean may_replace, GError **error);
+gboolean
+srv_store_count (const char *file, SrvStoreCounts *out, GError **error);
 /* Appends one line a finding; nothing when sound. FALSE and @error when the file can't be read at all. */
 gboolean
 srv_store_check (const char *file, GString *findings, GError **error);

@@ -2,16 +2,21 @@
 /*
  * srv-work: `drawbridge-engine work -- COMMAND…`: claims a job, runs the command for it, claims the next.
  *
- * One job at a time; start it several times for more. SIGTERM stops the command, tells the engine and ends.
+ * One job at a time; start it several times for more. SIGTERM stops the command, gives the job back and ends. What a
+ * person reads goes to standard error: a line when a job begins and ends, and one when there is nothing to do,
+ * once for each reason.
  */
 #include "config.h"
 
 #include "dbr-place.h"
 #include "srv-command.h"
+#include "srv-hide.h"
 #include "srv-job.h"
 #include "srv-place.h"
 
 #include <glib-unix.h>
+#include <glib/gi18n.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CLAIM_WAIT_S 30
@@ -26,6 +31,7 @@ typedef struct
   char *checkout;
   char **variables;
   char **projects;
+  char **states;
   gboolean unconfined;
   gboolean once;
 } Options;
@@ -39,6 +45,7 @@ options_clear (Options *self)
   g_free (self->checkout);
   g_strfreev (self->variables);
   g_strfreev (self->projects);
+  g_strfreev (self->states);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
 
@@ -48,6 +55,9 @@ typedef struct
   SrvJobSettings settings;
   GMainLoop *loop;
   SrvJobRun *job;
+  char *label;   /* of the job: "job 5" */
+  char *waiting; /* nullable: the reason that was said last */
+  char *trouble; /* nullable: what was said last about the engine */
   guint jobs;
   gboolean stopping;
   guint pause_source;
@@ -80,56 +90,118 @@ next_soon (Worker *self, guint seconds)
       = seconds == 0 ? g_idle_add (on_next, self) : g_timeout_add_seconds (seconds, on_next, self);
 }
 
-static void
-on_job_done (SrvJobEnd end, const char *text, gpointer user_data)
+static void G_GNUC_PRINTF (1, 2) say (const char *format, ...)
 {
-  Worker *self = user_data;
-  static const char *const words[] = { "ended", "was taken away", "was given up" };
-  self->jobs++;
-  g_printerr ("drawbridge-engine work: the job %s: %s\n", words[end], text);
-  next_soon (self, 0);
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_printerr ("drawbridge-engine work: %s\n", text);
 }
 
 static void
 refuse (Worker *self, const char *text)
 {
-  g_printerr ("drawbridge-engine work: %s\n", text);
+  say ("%s", text);
   self->status = 1;
   g_main_loop_quit (self->loop);
+}
+
+static void
+on_job_done (SrvJobEnd end, const char *text, gpointer user_data)
+{
+  Worker *self = user_data;
+  self->jobs++;
+  say ("%s %s", self->label, text);
+  if (end == SRV_JOB_UNSTARTED)
+    {
+      /* The next one would end the same way. */
+      refuse (self, _ ("it stops here: no command can be started as this worker was told to"));
+      return;
+    }
+  next_soon (self, 0);
+}
+
+/* Once for each reason, not for each poll. */
+static void
+say_waiting (Worker *self, const char *reason, const char *text)
+{
+  if (g_strcmp0 (self->waiting, reason) == 0)
+    return;
+  g_free (self->waiting);
+  self->waiting = g_strdup (reason);
+  say (_ ("waiting: %s"), text);
+}
+
+static void
+on_trouble (const char *problem, gpointer user_data)
+{
+  Worker *self = user_data;
+  if (g_strcmp0 (problem, self->trouble) == 0)
+    return;
+  g_free (self->trouble);
+  self->trouble = g_strdup (problem);
+  if (problem != NULL)
+    say (_ ("waiting: %s; trying again until it does"), problem);
+  else
+    say (_ ("the engine answers again"));
+}
+
+static void
+take (Worker *self, DbrJson claim)
+{
+  g_autofree char *title
+      = dbr_json_dup_string (dbr_json_get (dbr_json_get (claim, "task"), "title"));
+  g_autofree char *project
+      = dbr_json_dup_string (dbr_json_get (dbr_json_get (claim, "project"), "name"));
+  gint64 job = 0;
+  gint64 task = 0;
+  dbr_json_int64 (dbr_json_get (dbr_json_get (claim, "job"), "id"), &job);
+  dbr_json_int64 (dbr_json_get (dbr_json_get (claim, "task"), "id"), &task);
+  g_clear_pointer (&self->waiting, g_free);
+  g_free (self->label);
+  self->label = g_strdup_printf (_ ("job %lld:"), (long long) job);
+  say (_ ("%s task %lld (\"%s\") of %s taken"), self->label, (long long) task,
+       title != NULL ? title : "", project != NULL ? project : "");
+  self->job = srv_job_run_new (&self->settings, claim, on_job_done, self);
 }
 
 static void
 on_claimed (guint status, DbrJson body, const GError *error, gpointer user_data)
 {
   Worker *self = user_data;
-  if (status == 200)
+  DbrJson waiting = dbr_json_get (body, "waiting");
+  if (status == 200 && dbr_json_exists (waiting))
     {
-      g_autofree char *title
-          = dbr_json_dup_string (dbr_json_get (dbr_json_get (body, "task"), "title"));
-      gint64 id = 0;
-      dbr_json_int64 (dbr_json_get (dbr_json_get (body, "job"), "id"), &id);
-      g_printerr ("drawbridge-engine work: job %" G_GINT64_FORMAT ": %s\n", id,
-                  title != NULL ? title : "");
-      self->job = srv_job_run_new (&self->settings, body, on_job_done, self);
+      g_autofree char *reason = dbr_json_dup_string (dbr_json_get (waiting, "code"));
+      g_autofree char *text = dbr_json_dup_string (dbr_json_get (waiting, "text"));
+      say_waiting (self, reason, text != NULL ? text : "");
+      next_soon (self, 0);
       return;
     }
-  if (status == 204)
+  if (status == 200)
     {
-      next_soon (self, 0);
+      take (self, body);
       return;
     }
   g_autofree char *problem = srv_client_problem (status, body, error);
   /* The engine's own trouble passes; ours doesn't. */
   if (status == 0 || (status >= 400 && status < 500 && status != 429))
-    refuse (self, problem);
-  else
-    next_soon (self, REFUSED_PAUSE_S);
+    {
+      refuse (self, problem);
+      return;
+    }
+  say_waiting (self, problem, problem);
+  next_soon (self, REFUSED_PAUSE_S);
 }
 
 static void
 claim (Worker *self)
 {
-  json_t *body = json_pack ("{s:s, s:i}", "worker", self->options->name, "wait", CLAIM_WAIT_S);
+  /* Not waiting the first time: so that it can be said at once why there is nothing. */
+  json_t *body = json_pack ("{s:s, s:i, s:b}", "worker", self->options->name, "wait",
+                            self->waiting != NULL ? CLAIM_WAIT_S : 0, "needs_checkout",
+                            self->options->checkout == NULL);
   json_t *projects = json_array ();
   for (gsize i = 0; self->options->projects != NULL && self->options->projects[i] != NULL; i++)
     json_array_append_new (projects,
@@ -170,36 +242,72 @@ work (Worker *self)
 {
   guint term = g_unix_signal_add (SIGTERM, on_signal, self);
   guint interrupt = g_unix_signal_add (SIGINT, on_signal, self);
+  srv_client_set_trouble (self->settings.client, on_trouble, self);
+  say (srv_confine_is_real (self->settings.confine)
+           ? _ ("%s works for the engine at %s; its command is shut in by bubblewrap")
+           : _ ("%s works for the engine at %s; its command is NOT shut in: it can read every "
+                "token"),
+       self->options->name, srv_client_name (self->settings.client));
   claim (self);
   g_main_loop_run (self->loop);
   g_source_remove (term);
   g_source_remove (interrupt);
   g_clear_pointer (&self->job, srv_job_run_free);
+  srv_client_set_trouble (self->settings.client, NULL, NULL);
+  g_free (self->label);
+  g_free (self->waiting);
+  g_free (self->trouble);
   return self->status;
 }
 
-static SrvConfine *
-make_confine (const Options *options, GError **error)
+/* The folders of engines that are known before any checkout is: the default one, and what was named. */
+static char **
+known_folders (const Options *options)
 {
   g_autofree char *state = dbr_place_state ();
   g_autofree char *folder = g_path_get_dirname (state);
-  return options->unconfined ? srv_confine_new_unconfined () : srv_confine_new (folder, error);
+  g_autoptr (GPtrArray) list = g_ptr_array_new ();
+  g_ptr_array_add (list, srv_hide_folder (folder));
+  for (gsize i = 0; options->states != NULL && options->states[i] != NULL; i++)
+    g_ptr_array_add (list, srv_hide_folder (options->states[i]));
+  g_ptr_array_add (list, NULL);
+  return (char **) g_ptr_array_free (g_steal_pointer (&list), FALSE);
 }
 
-static gboolean
-options_check (const Options *options, int argc)
+/* What could only fail one job after the other is refused before the first. NULL: nothing. Transfer full. */
+static char *
+find_problem (const Options *options, const char *const *hidden, const char *command)
 {
-  const char *problem = NULL;
-  if (argc < 2)
-    problem = "say which command does the jobs: work -- COMMAND [ARGUMENT...]";
-  else if (options->checkout != NULL && !g_path_is_absolute (options->checkout))
-    problem = "--checkout takes an absolute path";
+  g_autoptr (GError) error = NULL;
   for (gsize i = 0; options->projects != NULL && options->projects[i] != NULL; i++)
     if (!g_ascii_string_to_unsigned (options->projects[i], 10, 1, G_MAXINT64, NULL, NULL))
-      problem = "--project takes the number of a project";
-  if (problem != NULL)
-    g_printerr ("drawbridge-engine work: %s\n", problem);
-  return problem == NULL;
+      return g_strdup (_ ("--project takes the number of a project"));
+  if (command == NULL)
+    return g_strdup (_ ("say which command does the jobs: work -- COMMAND [ARGUMENT...]"));
+  if (options->checkout != NULL && !g_path_is_absolute (options->checkout))
+    return g_strdup (_ ("--checkout takes an absolute path"));
+  if (options->checkout != NULL && !g_file_test (options->checkout, G_FILE_TEST_IS_DIR))
+    return g_strdup_printf (_ ("--checkout %s is no folder"), options->checkout);
+  if (options->checkout != NULL)
+    {
+      g_auto (GStrv) found = srv_hide_find (options->checkout, hidden, &error);
+      if (found == NULL)
+        return g_strdup (error->message);
+    }
+  /* A path that begins in the checkout can't be looked up before there is one. */
+  const char *base = options->checkout != NULL ? options->checkout : "";
+  g_autofree char *path = strchr (command, '/') == NULL  ? g_find_program_in_path (command)
+                          : g_path_is_absolute (command) ? g_strdup (command)
+                                                         : g_build_filename (base, command, NULL);
+  if (path == NULL)
+    return g_strdup_printf (_ ("there is no command %s in PATH"), command);
+  if (!g_path_is_absolute (path))
+    return NULL;
+  if (!g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    return g_strdup_printf (_ ("there is no command %s"), path);
+  return g_file_test (path, G_FILE_TEST_IS_EXECUTABLE)
+             ? NULL
+             : g_strdup_printf (_ ("%s can't be executed"), path);
 }
 
 int
@@ -208,26 +316,29 @@ srv_cmd_work (int argc, char **argv)
   g_auto (Options) options = { 0 };
   const GOptionEntry entries[] = {
     SRV_PLACE_ENTRIES (options.place),
-    { "name", 0, 0, G_OPTION_ARG_STRING, &options.name, "the worker's name (default: HOST:PID)",
-      "NAME" },
+    { "name", 0, 0, G_OPTION_ARG_STRING, &options.name,
+      N_ ("the worker's name (default: HOST:PID)"), "NAME" },
     { "project", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.projects,
-      "only jobs of this project; may be repeated", "ID" },
+      N_ ("only jobs of this project; may be repeated"), "ID" },
     { "checkout", 0, 0, G_OPTION_ARG_FILENAME, &options.checkout,
-      "where the command runs (default: the project's checkout)", "FOLDER" },
+      N_ ("where the command runs (default: the project's checkout)"), "FOLDER" },
     { "env", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.variables,
-      "pass this variable on to the command; may be repeated", "NAME" },
-    { "once", 0, 0, G_OPTION_ARG_NONE, &options.once, "end after one job", NULL },
+      N_ ("pass this variable on to the command; may be repeated"), "NAME" },
+    { "state", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.states,
+      N_ ("hide the folder of this engine's state from the command too; may be repeated"), "FILE" },
+    { "once", 0, 0, G_OPTION_ARG_NONE, &options.once, N_ ("end after one job"), NULL },
     { "unconfined", 0, 0, G_OPTION_ARG_NONE, &options.unconfined,
-      "run the command without bubblewrap: it can then read every token", NULL },
+      N_ ("run the command without bubblewrap: it can then read every token"), NULL },
     { NULL },
   };
   g_autoptr (GError) error = NULL;
   int status = 0;
-  if (!srv_command_parse (&argc, &argv, entries, "-- COMMAND [ARGUMENT…]",
-                          "Claims jobs and runs COMMAND for each: the brief on its standard input, "
-                          "the ids in BRIGADA_*; "
-                          "exit status 0: done, 75: somebody should review it, else failed.",
-                          &status))
+  if (!srv_command_parse (
+          &argc, &argv, entries, N_ ("-- COMMAND [ARGUMENT...]"),
+          N_ ("Claims jobs and runs COMMAND for each: the brief on its standard input, "
+              "the ids in BRIGADA_*; "
+              "exit status 0: done, 75: somebody should review it, else failed."),
+          &status))
     return status;
   /* GOption leaves the "--" in front of what follows it. */
   if (argc > 1 && g_strcmp0 (argv[1], "--") == 0)
@@ -235,18 +346,25 @@ srv_cmd_work (int argc, char **argv)
       argv++;
       argc--;
     }
-  if (!options_check (&options, argc))
-    return 2;
+  g_auto (GStrv) hidden = known_folders (&options);
+  g_autofree char *problem
+      = find_problem (&options, (const char *const *) hidden, argc > 1 ? argv[1] : NULL);
+  if (problem != NULL)
+    {
+      say ("%s", problem);
+      return 2;
+    }
   if (options.name == NULL)
     options.name = g_strdup_printf ("%.60s:%d", g_get_host_name (), (int) getpid ());
   signal (SIGPIPE, SIG_IGN);
   g_autofree char *program = srv_place_program ();
-  g_autoptr (SrvConfine) confine = make_confine (&options, &error);
+  g_autoptr (SrvConfine) confine
+      = options.unconfined ? srv_confine_new_unconfined () : srv_confine_new (hidden[0], &error);
   g_autoptr (SrvClient) client
       = confine != NULL ? srv_place_client (&options.place, NULL, &error) : NULL;
   if (client == NULL)
     {
-      g_printerr ("drawbridge-engine work: %s\n", error->message);
+      say ("%s", error->message);
       return 1;
     }
   g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
@@ -258,7 +376,8 @@ srv_cmd_work (int argc, char **argv)
                   .command = (const char *const *) (argv + 1),
                   .variables = (const char *const *) options.variables,
                   .checkout = options.checkout,
-                  .token_file = options.place.token_file },
+                  .token_file = options.place.token_file,
+                  .hidden = (const char *const *) hidden },
     .loop = loop,
   };
   return work (&worker);

@@ -3,6 +3,7 @@
  * opening a tool host. */
 #pragma once
 
+#include "dbr-install.h"
 #include "call/dbr-host.h"
 
 G_BEGIN_DECLS
@@ -29,25 +30,6 @@ int
 dbr_cli_engine (int argc, char **argv);
 /* Words of "drawbridge engine" that its own program understands; ends with NULL. */
 extern const char *const dbr_engine_programs[];
-
-/* ---- dbr-install.c: where the program's parts are, from the build tree or installed, wherever
- * that was moved to. */
-/* The folder with the shipped catalogues; "" when none is found (transfer full). */
-char *
-dbr_install_schema_dir (void);
-/* The HTTP module's file (transfer full). */
-char *
-dbr_install_module (void);
-/* The folder with the translations (transfer full). */
-char *
-dbr_install_locale_dir (void);
-/* The names of the shipped catalogues, sorted (transfer full). */
-char **
-dbr_install_catalogues (void);
-
-/* The planning engine's program: beside ours (transfer full). */
-char *
-dbr_install_engine (void);
 
 /* ---- dbr-open.c */
 #define DBR_ENGINE "engine" /* the backend that is meant when none is named */

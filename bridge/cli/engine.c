@@ -11,15 +11,13 @@
 #include "cli/dbr-cli.h"
 #include "cli/dbr-engine-command.h"
 #include "dbr-place.h"
+#include "dbr-token.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glib/gi18n.h>
-#include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define TOKEN_MAX_BYTES 4096
 const char *const dbr_engine_programs[] = { "serve", "work", "attach", "backup", "check", NULL };
 
 /* ---- the engine's own program */
@@ -43,46 +41,30 @@ run_program (char **argv)
 
 /* ---- the token */
 
-/* Reads the file only if nobody else could have written or read it. */
-static char *
-read_token_file (const char *file, GError **error)
-{
-  char buffer[TOKEN_MAX_BYTES];
-  int fd = open (file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  struct stat about;
-  gssize got = -1;
-  const char *says = NULL;
-
-  if (fd < 0 || fstat (fd, &about) != 0)
-    says = g_strerror (errno);
-  else if (!S_ISREG (about.st_mode) || about.st_uid != getuid ())
-    says = _ ("it is not a file of yours");
-  else if (about.st_mode & 077)
-    says = _ ("others may read it: its mode must be 0600");
-  else
-    got = read (fd, buffer, sizeof buffer);
-  if (fd >= 0)
-    close (fd);
-  if (got > 0 && got < (gssize) sizeof buffer)
-    return g_strstrip (g_strndup (buffer, (gsize) got));
-  g_set_error (error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_READ,
-               _ ("no token: BRIGADA_TOKEN is not set, and \"%s\" can't be used (%s). The engine "
-                  "writes it at its first start: \"drawbridge engine serve\"."),
-               file, says ? says : _ ("it holds no token"));
-  return NULL;
-}
-
 /* The variables that the tools will see: the token, and the gate that typing the command opens. */
 static char **
 make_environment (GError **error)
 {
   g_auto (GStrv) environment = g_get_environ ();
+  const char *given = g_environ_getenv (environment, "BRIGADA_TOKEN");
 
-  if (g_environ_getenv (environment, "BRIGADA_TOKEN") == NULL)
+  if (given && *given)
+    {
+      if (!dbr_token_check (given, strlen (given), "BRIGADA_TOKEN", error))
+        return NULL;
+    }
+  else
     {
       g_autofree char *state = dbr_place_state ();
       g_autofree char *file = dbr_place_admin_token (state);
-      g_autofree char *token = read_token_file (file, error);
+      g_autofree char *token = NULL;
+      if (g_file_test (file, G_FILE_TEST_EXISTS))
+        token = dbr_token_read (file, error);
+      else
+        g_set_error (error, DBR_CATALOGUE_ERROR, DBR_CATALOGUE_ERROR_READ,
+                     _ ("no token: BRIGADA_TOKEN is not set, and \"%s\" is not there. The engine "
+                        "writes it at its first start: \"drawbridge engine serve\"."),
+                     file);
       if (token == NULL)
         return NULL;
       environment = g_environ_setenv (g_steal_pointer (&environment), "BRIGADA_TOKEN", token, TRUE);
@@ -192,6 +174,8 @@ dbr_cli_engine (int argc, char **argv)
             N_ ("this text; behind a command: that one's arguments"), NULL },
           { "socket", 0, 0, G_OPTION_ARG_FILENAME, &open.socket,
             N_ ("the engine's unix socket, in place of any other address"), "PATH" },
+          { "allow-plain-http", 0, 0, G_OPTION_ARG_STRING, &open.plain_http,
+            N_ ("send credentials over plain http to this host"), "HOST" },
           { "timeout", 0, 0, G_OPTION_ARG_STRING, &open.timeout,
             N_ ("how long a call may take (30)"), "SECONDS" },
           { "output", 0, 0, G_OPTION_ARG_STRING, &output,

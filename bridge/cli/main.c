@@ -5,7 +5,6 @@
 #include "cli/dbr-cli.h"
 
 #include <glib/gi18n.h>
-#include <locale.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -61,15 +60,7 @@ int
 main (int argc, char **argv)
 {
   keep_some_memory ();
-  /* Only what letters are and which language messages have: numbers are written for programs too. */
-  setlocale (LC_CTYPE, "");
-#ifdef ENABLE_NLS
-  g_autofree char *locale_dir = dbr_install_locale_dir ();
-  setlocale (LC_MESSAGES, "");
-  bindtextdomain (GETTEXT_PACKAGE, locale_dir);
-  bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
-  textdomain (GETTEXT_PACKAGE);
-#endif
+  dbr_install_language ();
   if (argc < 2 || strcmp (argv[1], "--help") == 0 || strcmp (argv[1], "-h") == 0
       || strcmp (argv[1], "help") == 0)
     {

@@ -414,7 +414,7 @@ def test_refusals():
         TAP.ok("bwrap is not installed" in text, "history says why no foreman starts", text)
         TAP.ok("no foreman will be started" in engine.log_text() and "--unconfined" in engine.log_text(), "so does the log",
                engine.log_text())
-        done = subprocess.run([PROGRAM, "work", "--socket", engine.socket, "--", "true"], check=False, text=True,
+        done = subprocess.run([PROGRAM, "work", "--socket", engine.socket, "--", "/bin/true"], check=False, text=True,
                               env={"BRIGADA_TOKEN": "x", "PATH": str(empty), "HOME": str(empty)}, capture_output=True)
         TAP.ok(done.returncode == 1 and "--unconfined" in done.stderr, "a worker refuses too", done.stderr)
     finally:

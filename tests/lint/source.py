@@ -53,7 +53,8 @@ NEVER = [
     ("sleeping", r"\b(?:sleep|usleep|nanosleep|g_usleep)\s*\(", (), "blocks the loop"),
     ("printing outside the command line",
      r"\b(?:printf|puts|putchar)\s*\(|\bstdout\b|\bSTDOUT_FILENO\b|\bg_print\s*\(",
-     ("bridge/cli/", "bridge/protocol/dbr-stdio.c", "engine/main.c", "engine/srv-attach.c", "engine/srv-serve.c"),
+     ("bridge/cli/", "bridge/protocol/dbr-stdio.c", "common/dbr-install.c", "engine/main.c", "engine/srv-attach.c",
+      "engine/srv-serve.c"),
      "standard output belongs to the protocol"),
     ("printing in mcp", r"\b(?:printf|puts|putchar|g_print)\s*\(|\bstdout\b",
      tuple(name for name in PROGRAM if name != "bridge/cli/mcp.c"), "standard output belongs to the protocol"),
@@ -225,7 +226,8 @@ def potfiles():
 
 # What these say is read by people: the command line and whoever writes a catalogue. All other text is for models and stays English.
 FOR_PEOPLE = ("bridge/cli/", "bridge/catalogue/dbr-catalogue-", "bridge/gate/dbr-gate.c", "bridge/answer/dbr-answer-parse.c",
-              "common/dbr-xml.c")
+              "common/dbr-token.c", "common/dbr-xml.c", "engine/main.c", "engine/srv-attach.c", "engine/srv-client.c",
+              "engine/srv-job.c", "engine/srv-place.", "engine/srv-serve.c", "engine/srv-work.c")
 
 
 def for_models():

@@ -9,8 +9,11 @@
  */
 #include "config.h"
 
-#include "cli/dbr-cli.h"
+#include "dbr-install.h"
 
+#include <libintl.h>
+#include <locale.h>
+#include <stdio.h>
 #include <string.h>
 
 static char *
@@ -71,10 +74,53 @@ dbr_install_engine (void)
   return g_build_filename (dir, "drawbridge-engine", NULL);
 }
 
-char *
-dbr_install_locale_dir (void)
+/* Where letters aren't UTF-8: GLib would show "?" for what ASCII can say. */
+static void
+print_plain (const char *text, FILE *to)
 {
-  return choose ("po", LOCALEDIR);
+  const char *charset;
+  g_autoptr (GString) plain = g_string_new (text);
+
+  g_get_charset (&charset);
+  g_string_replace (plain, "\u2026", "...", 0);
+  g_string_replace (plain, "\u201c", "\"", 0);
+  g_string_replace (plain, "\u201d", "\"", 0);
+  g_string_replace (plain, "\u201e", "\"", 0);
+  g_autofree char *converted = g_convert_with_fallback (plain->str, (gssize) plain->len, charset,
+                                                        "UTF-8", "?", NULL, NULL, NULL);
+  fputs (converted ? converted : plain->str, to);
+  fflush (to);
+}
+
+static void
+on_print (const char *text)
+{
+  print_plain (text, stdout);
+}
+
+static void
+on_printerr (const char *text)
+{
+  print_plain (text, stderr);
+}
+
+void
+dbr_install_language (void)
+{
+  /* Only what letters are and which language messages have: numbers are written for programs too. */
+  setlocale (LC_CTYPE, "");
+#ifdef ENABLE_NLS
+  g_autofree char *folder = choose ("po", LOCALEDIR);
+  setlocale (LC_MESSAGES, "");
+  bindtextdomain (GETTEXT_PACKAGE, folder);
+  bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
+  textdomain (GETTEXT_PACKAGE);
+#endif
+  if (!g_get_charset (NULL))
+    {
+      g_set_print_handler (on_print);
+      g_set_printerr_handler (on_printerr);
+    }
 }
 
 static int

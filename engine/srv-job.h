@@ -20,8 +20,7 @@ G_BEGIN_DECLS
 /* So often a heartbeat goes out, or as often as the engine wants: it is also how a command learns that its task was
  * cancelled while it prints nothing. The command is asked to end then (TERM) and killed after SRV_KEEP_GRACE_MS. */
 #define SRV_JOB_LOOK_S 5
-#define SRV_JOB_LAST_LINES \
-  1000u /* bytes of a failed command's last lines that the engine is told */
+#define SRV_JOB_LAST_LINES 1000u /* bytes that the engine is told of a failed command */
 
 typedef struct
 {

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -77,6 +78,8 @@ class Yard:
         self.worker = self.post("/v1/tokens", {"role": "worker", "name": "worker"})["token"]
         self.checkout = self.engine.folder / "checkout"
         self.checkout.mkdir()
+        if checkout:
+            (self.engine.folder / checkout).mkdir(exist_ok=True)
         self.project = self.post("/v1/projects", {"repo_url": "https://git.example/a/shop", "settings": {"approval": "never"},
                                                   "checkout": str(self.engine.folder / checkout) if checkout else None})["id"]
         self.lease = self.post(f"/v1/projects/{self.project}/lease", {"holder": "test", "ttl": 3600})["token"]
@@ -141,6 +144,7 @@ def test_refusals():
 def test_given_back():
     """What can't be started is no attempt at the task, and the worker stops."""
     yard = Yard("gone")
+    (yard.engine.folder / "gone").rmdir()
     task, _ = yard.plan("one", "two")
     script = yard.checkout / "script"
     script.write_text("#!/nowhere/interpreter\n")
@@ -332,8 +336,8 @@ def test_care():
     done = yard.run("backup", *state, "--force", yard.engine.state)
     TAP.ok(done.returncode == 2 and "is the state itself" in done.stderr, "never the state by itself", done.stderr)
     done = yard.run("check", "--state", copy)
-    TAP.ok(done.returncode == 0 and ": sound. Checked: the file's structure, and 12 rules about its records (projects: 1, plans: 1, "
-           in done.stdout, "check says what it checked", done.stdout)
+    TAP.ok(done.returncode == 0 and re.search(
+        r": sound\. Checked: the file's structure, and \d+ rules about its records \(projects: 1, plans: 1, events: \d+\)", done.stdout), "check says what it checked", done.stdout)
     for command in ("", "work", "serve", "attach", "backup", "check"):
         done = yard.run(*[command] if command else [], "--help", LC_ALL="C")
         TAP.ok(done.returncode == 0 and "?" not in done.stdout and done.stdout.isascii() and "[OPTION...]" in done.stdout,

@@ -276,7 +276,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   if (is_open)
     g_assert_true (schema_after == SRV_STORE_SCHEMA || schema_after == -1);
   else
-    g_assert_cmpint (schema_after, ==, schema_before);
+    g_assert_true (schema_after == SRV_STORE_SCHEMA || schema_after == schema_before);
   g_clear_error (&error);
   gboolean is_sound = srv_engine_check (file, &report, &error);
   g_assert_true (!is_sound || (!error && *report == '\0'));

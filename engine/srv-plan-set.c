@@ -446,12 +446,9 @@ srv_plan_set_cancel (SrvCall *call, SrvPlanSet *self, SrvTask *task, const char 
   task->state = SRV_TASK_CANCELLED;
   task->awaiting = 0;
   srv_plan_set_change (self, task, call->now);
+  /* From cancelled ones too: tried again, they would wait for it for ever. */
   for (guint i = 0; i < self->tasks->len; i++)
-    {
-      SrvTask *other = g_ptr_array_index (self->tasks, i);
-      if (other->state != SRV_TASK_CANCELLED)
-        drop_dependency (self, other, task->id, call->now);
-    }
+    drop_dependency (self, g_ptr_array_index (self->tasks, i), task->id, call->now);
   srv_call_event (call, SRV_EVENT_TASK_CANCELLED, task->project, task->plan, task->id, 0, why);
 }
 

@@ -128,8 +128,7 @@ cancel (Plan *plan, guint i)
   plan->tasks[i].awaiting = FALSE;
   plan->tasks[i].job = 0;
   for (guint j = 0; j < plan->n_tasks; j++)
-    if (plan->tasks[j].state != SRV_TASK_CANCELLED)
-      plan->tasks[j].needs &= ~(1u << i);
+    plan->tasks[j].needs &= ~(1u << i);
 }
 
 /* ------------------------------------------------------------------- comparing */
@@ -317,14 +316,137 @@ op_cancel (Model *model)
       return;
     }
   g_assert_cmpuint (status, ==, 200);
-  guint taken = 1u << i;
-  for (guint j = i + 1; all && j < plan->n_tasks; j++)
-    if (plan->tasks[j].needs & taken)
-      taken |= 1u << j;
-  for (guint j = i; j < plan->n_tasks; j++)
+  guint taken = 1u << i, before = 0;
+  while (all && taken != before)
+    {
+      before = taken;
+      for (guint j = 0; j < plan->n_tasks; j++)
+        if (plan->tasks[j].needs & taken)
+          taken |= 1u << j;
+    }
+  for (guint j = 0; j < plan->n_tasks; j++)
     if ((taken >> j & 1) && plan->tasks[j].state != SRV_TASK_CANCELLED
         && (j == i || plan->tasks[j].state != SRV_TASK_DONE))
       cancel (plan, j);
+  plan->version++;
+  derive (plan);
+}
+
+/* Whether some task would wait for itself. */
+static gboolean
+is_circular (const Plan *plan)
+{
+  guint done = 0, before;
+
+  do
+    {
+      before = done;
+      for (guint i = 0; i < plan->n_tasks; i++)
+        if (!(plan->tasks[i].needs & ~done))
+          done |= 1u << i;
+    }
+  while (done != before);
+  return done != (1u << plan->n_tasks) - 1;
+}
+
+static void
+append_needs (GString *body, const Plan *plan, guint needs)
+{
+  g_string_append (body, ", \"depends_on\": [");
+  for (guint j = 0, n = 0; j < plan->n_tasks; j++)
+    if (needs >> j & 1)
+      g_string_append_printf (body, "%s%" G_GINT64_FORMAT, n++ ? "," : "", plan->tasks[j].id);
+  g_string_append (body, "]");
+}
+
+/* What an amendment makes of the plan: a task cancelled, one rewritten, one added (an index beyond the tasks: none of
+ * that). FALSE: it is refused. */
+static gboolean
+amend (Model *model, Plan *plan, guint cancelled, guint rewritten, guint needs, gboolean adds)
+{
+  guint n = plan->n_tasks, gone = 0;
+
+  if (cancelled < n && plan->tasks[cancelled].state == SRV_TASK_CANCELLED)
+    return FALSE;
+  if (cancelled < n)
+    cancel (plan, cancelled);
+  for (guint j = 0; j < n; j++)
+    gone |= plan->tasks[j].state == SRV_TASK_CANCELLED ? 1u << j : 0;
+  if (((rewritten < n || adds) && (needs & gone)) || (rewritten < n && (needs >> rewritten & 1)))
+    return FALSE;
+  if (rewritten < n)
+    {
+      Task *task = &plan->tasks[rewritten];
+      if (task->state != SRV_TASK_PLANNED && task->state != SRV_TASK_READY
+          && task->state != SRV_TASK_FAILED)
+        return FALSE;
+      task->needs = needs;
+      task->awaiting |= awaits (plan, model->asks);
+    }
+  if (adds)
+    plan->tasks[plan->n_tasks++] = (Task){ .needs = needs, .awaiting = awaits (plan, model->asks) };
+  return !is_circular (plan);
+}
+
+/* Everything that an amendment may do, at once; of what is refused nothing is done. */
+static void
+op_amend (Model *model)
+{
+  SrvFixture *f = &model->base;
+  Plan *plan = any_plan (model);
+
+  if (!plan)
+    return;
+  Plan amended = *plan;
+  guint n = plan->n_tasks, cancelled = pick (model, 2 * n), rewritten = pick (model, 2 * n);
+  guint needs = pick (model, 2) ? 1u << pick (model, n) : 0;
+  gboolean adds = n < MAX_TASKS && pick (model, 2);
+  guint version = plan->version + (pick (model, 5) == 0);
+  g_autofree char *match = g_strdup_printf ("If-Match=%u", version);
+  g_autoptr (GString) body = g_string_new (NULL);
+
+  g_string_printf (body, "{\"summary\": \"%u\"", plan->version);
+  if (cancelled < n)
+    g_string_append_printf (body, ", \"cancel\": [%" G_GINT64_FORMAT "]",
+                            plan->tasks[cancelled].id);
+  if (rewritten < n)
+    {
+      g_string_append_printf (body,
+                              ", \"update\": [{\"id\": %" G_GINT64_FORMAT ", \"brief\": \"%u\"",
+                              plan->tasks[rewritten].id, plan->version);
+      append_needs (body, plan, needs);
+      g_string_append (body, "}]");
+    }
+  if (adds)
+    {
+      g_string_append_printf (body, ", \"add\": [{\"title\": \"t%u\", \"brief\": \"b\"", n);
+      append_needs (body, plan, needs);
+      g_string_append (body, "}]");
+    }
+  g_string_append (body, "}");
+  guint status = CALL (&model->foreman, PLAN_AMEND, srv_fixture_id (plan->id), body->str, match);
+  if (version != plan->version)
+    {
+      srv_fixture_assert_problem (f, 412, "version_conflict", "version");
+      return;
+    }
+  if (!is_open (plan))
+    {
+      srv_fixture_assert_problem (f, 409, "plan_over", "can't be changed");
+      return;
+    }
+  if (!amend (model, &amended, cancelled, rewritten, needs, adds))
+    {
+      g_assert_cmpuint (status, ==, 422);
+      return;
+    }
+  g_assert_cmpuint (status, ==, 200);
+  if (adds)
+    {
+      g_autofree char *path = g_strdup_printf ("tasks.%u.id", n);
+      amended.tasks[n].id = srv_fixture_int (f, path);
+    }
+  *plan = amended;
   plan->version++;
   derive (plan);
 }
@@ -514,7 +636,7 @@ run_round (guint32 seed)
   model.foreman = f->admin;
   for (guint step = 0; step < STEPS; step++)
     {
-      switch (pick (&model, 12))
+      switch (pick (&model, 14))
         {
         case 0:
         case 1:
@@ -543,6 +665,10 @@ run_round (guint32 seed)
           op_job (&model);
           break;
         case 10:
+        case 11:
+          op_amend (&model);
+          break;
+        case 12:
           pick (&model, 2) ? op_hold (&model) : op_pass (&model);
           break;
         default:

@@ -82,9 +82,8 @@ static DbrCallResult *
 argument_problem (const Host *self, const DbrTool *tool, const GError *error)
 {
   DbrCallResult *result = g_new0 (DbrCallResult, 1);
-  const char *called = self->typed ? self->typed (tool->name, self->typed_data) : tool->name;
   g_autofree char *text = g_strdup_printf (
-      "Nothing was sent: the arguments of %s are not right.\n%s", called, error->message);
+      "Nothing was sent: the arguments of %s are not right.\n%s", tool->name, error->message);
   g_autoptr (GString) safe = g_string_new (NULL);
 
   dbr_text_append_safe (safe, text, -1, DBR_TEXT_LINES);

@@ -18,7 +18,7 @@ DELETES = {"SHELF_ALLOW_WRITES": "1", "SHELF_ALLOW_DELETES": "1"}
 CALLS = [
     (["list_books", "limit=3"], {}, 0,
      "3 books (1-3 of 12)\nb1 | Persuasion | Austen\nb2 | Emma | Austen | lent to Ada, AGO\n"
-     "b3 | Middlemarch | Eliot\nNext page: list_books {\"limit\": 3, \"offset\": 3}\n"),
+     "b3 | Middlemarch | Eliot\nNext page: drawbridge call --catalogue * list_books limit=3 offset=3\n"),
     (["list_books", "author=Eliot", "lent="], {}, 0,
      "2 books (1-2 of 2)\nb3 | Middlemarch | Eliot\nb4 | Silas Marner | Eliot\n"),
     (["list_books", "lent=true"], {}, 0, "1 book (1-1 of 1)\nb2 | Emma | Austen | lent to Ada, AGO\n"),

@@ -179,7 +179,7 @@ def shell_mistakes():
             (("call", "get_dag", "{"), "the arguments are no JSON object: "),
             (("call", "get_dag", "--arguments", "[]"), "the arguments are no JSON object: it is another value"),
             (("call", "list_dgs"), 'no tool "list_dgs" in any shipped backend (airflow, engine). Did you mean list_dags? "drawbridge tools" lists them.'),
-            (("call", "--backend", "airflow", "list_dgs"), 'no tool "list_dgs" there. Did you mean list_dags? "drawbridge tools" lists them.'),
+            (("call", "--backend", "airflow", "list_dgs"), 'no tool "list_dgs" in airflow. Did you mean list_dags? "drawbridge tools airflow" lists them.'),
             (("call", "list_dags", "--output=yaml"), '--output takes text or json, not "yaml"'),
             (("tools", "--output=yaml"), '--output takes text or json, not "yaml"'),
             (("engine", "status", "--output=yaml"), '--output takes text or json, not "yaml"'),

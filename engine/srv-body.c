@@ -32,6 +32,17 @@ srv_call_is_bad (const SrvCall *self)
   return json_array_size (self->errors) > 0;
 }
 
+gboolean
+srv_call_has_problem (const SrvCall *self, const char *field)
+{
+  for (gsize i = 0; i < json_array_size (self->errors); i++)
+    if (g_strcmp0 (json_string_value (json_object_get (json_array_get (self->errors, i), "field")),
+                   field)
+        == 0)
+      return TRUE;
+  return FALSE;
+}
+
 SrvReply *
 srv_call_refuse (SrvCall *self)
 {
@@ -42,7 +53,8 @@ srv_call_refuse (SrvCall *self)
   g_string_append_printf (detail, "%s %s", json_string_value (json_object_get (first, "field")),
                           json_string_value (json_object_get (first, "problem")));
   if (count > 1)
-    g_string_append_printf (detail, "; %" G_GSIZE_FORMAT " more problems", count - 1);
+    g_string_append_printf (detail, "; %" G_GSIZE_FORMAT " more problem%s", count - 1,
+                            count > 2 ? "s" : "");
   g_string_append_c (detail, '.');
   return srv_reply_problem (422, "invalid", detail->str,
                             json_pack ("{s:O}", "errors", self->errors));
@@ -55,18 +67,27 @@ join (const char *where, const char *name)
 }
 
 /* ---------------------------------------------------------------------- texts */
+/* Those that break a line, and those that turn the order of what is shown. */
+static gboolean
+is_control (gunichar c)
+{
+  return g_unichar_iscntrl (c) || c == 0x2028 || c == 0x2029 || (c >= 0x202a && c <= 0x202e)
+         || (c >= 0x2066 && c <= 0x2069);
+}
+
 /* (nullable): what is wrong with the text. */
 static const char *
 text_problem (const char *text, gsize length, SrvMemberType type)
 {
-  gboolean one_line = type == SRV_MEMBER_TITLE || type == SRV_MEMBER_NAME;
+  gboolean one_line
+      = type == SRV_MEMBER_TITLE || type == SRV_MEMBER_NAME || type == SRV_MEMBER_PATH;
 
   if (memchr (text, '\0', length))
     return "has a NUL character";
   if (type != SRV_MEMBER_ANY_TEXT && strspn (text, " \t\r\n") == length)
     return "is empty";
-  for (gsize i = 0; one_line && i < length; i++)
-    if ((guchar) text[i] < 0x20 || text[i] == 0x7f)
+  for (const char *p = text; one_line && *p; p += g_utf8_skip[*(const guchar *) p])
+    if (is_control (g_utf8_get_char (p)))
       return "has a line break or another control character";
   return NULL;
 }
@@ -76,6 +97,7 @@ text_limit (SrvMemberType type)
 {
   return type == SRV_MEMBER_TITLE  ? SRV_MAX_TITLE
          : type == SRV_MEMBER_NAME ? SRV_MAX_NAME
+         : type == SRV_MEMBER_PATH ? SRV_MAX_PATH
                                    : SRV_MAX_TEXT;
 }
 
@@ -134,6 +156,7 @@ check_value (SrvCall *self, DbrJson value, const char *field, const SrvMember *m
     {
     case SRV_MEMBER_TITLE:
     case SRV_MEMBER_NAME:
+    case SRV_MEMBER_PATH:
     case SRV_MEMBER_TEXT:
     case SRV_MEMBER_ANY_TEXT:
       check_text (self, value, field, member->type);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define MAX_NAMED 20u /* projects that a refusal lists */
+
 void
 srv_call_init (SrvCall *self, SrvStore *store, const SrvRequest *request, gint64 now)
 {
@@ -79,21 +81,41 @@ srv_call_may (const SrvCall *self, gint64 project)
   return NULL;
 }
 
-static SrvReply *
-project_needed (GPtrArray *projects)
+/* [{id, name, repo_url}] */
+static json_t *
+list_projects (GPtrArray *projects, guint most)
 {
   json_t *list = json_array ();
 
-  for (guint i = 0; i < projects->len; i++)
+  for (guint i = 0; i < MIN (projects->len, most); i++)
     {
       const SrvProject *project = g_ptr_array_index (projects, i);
       json_array_append_new (list,
                              json_pack ("{s:I, s:s, s:s}", "id", (json_int_t) project->id, "name",
                                         project->name, "repo_url", project->repo_url));
     }
-  return srv_reply_conflict ("project_needed",
-                             "The engine has several projects: name one by its repo_url or id.",
-                             json_pack ("{s:o}", "projects", list));
+  return list;
+}
+
+static SrvReply *
+project_needed (GPtrArray *projects, const char *detail)
+{
+  return srv_reply_conflict ("project_needed", detail,
+                             json_pack ("{s:o}", "projects", list_projects (projects, G_MAXUINT)));
+}
+
+/* 404 with the projects that there are, so that the caller can name one of them. */
+static SrvReply *
+no_project (SrvCall *self, const char *detail)
+{
+  g_autoptr (GPtrArray) projects
+      = srv_store_find (self->store, SRV_FIND_PROJECTS, 0, 0, NULL, SRV_MAX_PAGE);
+  gint64 more = (gint64) projects->len - MIN (projects->len, MAX_NAMED);
+
+  return srv_reply_problem (
+      404, "no_project", projects->len == 0 ? "The engine has no project yet: add one." : detail,
+      json_pack ("{s:o, s:I}", "projects", list_projects (projects, MAX_NAMED), "projects_more",
+                 (json_int_t) more));
 }
 
 static SrvProject *
@@ -104,42 +126,36 @@ only_project (SrvCall *self, SrvReply **out_refusal)
 
   if (projects->len == 1)
     return g_ptr_array_steal_index (projects, 0);
-  *out_refusal
-      = projects->len == 0
-            ? srv_reply_problem (404, "no_project", "The engine has no project yet: add one.", NULL)
-            : project_needed (projects);
+  *out_refusal = projects->len == 0
+                     ? no_project (self, "")
+                     : project_needed (projects, "The engine has several projects: name one by its "
+                                                 "name, number or repository URL.");
   return NULL;
 }
 
 static SrvProject *
-project_by_id (SrvCall *self, gint64 id, SrvReply **out_refusal);
-
-static SrvProject *
-project_by_url (SrvCall *self, const char *url, SrvReply **out_refusal)
+project_by_name (SrvCall *self, const char *name, SrvReply **out_refusal)
 {
-  g_autofree char *canonical = srv_repo_url_canonical (url);
-  g_autoptr (GPtrArray) all = NULL;
-  gint64 id;
+  g_autoptr (GPtrArray) found
+      = srv_store_find (self->store, SRV_FIND_PROJECTS_BY_NAME, 0, 0, name, SRV_MAX_PAGE);
+  g_autofree char *detail = NULL;
 
-  if (g_ascii_string_to_signed (url, 10, 1, G_MAXINT64, &id, NULL))
-    return project_by_id (self, id, out_refusal);
-  if (!canonical)
+  if (found->len == 1)
+    return g_ptr_array_steal_index (found, 0);
+  if (found->len == 0)
     {
-      all = srv_store_find (self->store, SRV_FIND_PROJECTS, 0, 0, NULL, SRV_MAX_PAGE);
-      for (guint i = 0; i < all->len; i++)
-        if (strcmp (((SrvProject *) g_ptr_array_index (all, i))->name, url) == 0)
-          return g_ptr_array_steal_index (all, i);
-      srv_call_problem (self, "repo_url", "is not a repository URL: like https://host/owner/name");
-      *out_refusal = srv_call_refuse (self);
+      detail = g_strdup_printf (
+          "There is no project \"%s\": a project is named by its name, its number or its "
+          "repository URL.",
+          name);
+      *out_refusal = no_project (self, detail);
       return NULL;
     }
-  SrvProject *project = srv_store_find_one (self->store, SRV_FIND_PROJECT_BY_URL, 0, 0, canonical);
-  if (!project)
-    {
-      g_autofree char *detail = g_strdup_printf ("There is no project %s.", canonical);
-      *out_refusal = srv_reply_problem (404, "not_found", detail, NULL);
-    }
-  return project;
+  detail = g_strdup_printf (
+      "%u projects have the name \"%s\": name one by its number or repository URL.", found->len,
+      name);
+  *out_refusal = project_needed (found, detail);
+  return NULL;
 }
 
 static SrvProject *
@@ -153,43 +169,85 @@ project_by_id (SrvCall *self, gint64 id, SrvReply **out_refusal)
   return NULL;
 }
 
-/* What the request says: an id (> 0), a URL, or neither. The path wins over the query, the query over the body. */
+/* What stands for a project wherever a repo_url selects one: digits are its id, a repository's URL in any spelling is
+ * that, any other text is its name. */
+static SrvProject *
+project_by_text (SrvCall *self, const char *text, SrvReply **out_refusal)
+{
+  g_autofree char *canonical = NULL;
+  gint64 id = 0;
+
+  if (text[strspn (text, "0123456789")] == '\0'
+      && g_ascii_string_to_signed (text, 10, 1, G_MAXINT64, &id, NULL))
+    return project_by_id (self, id, out_refusal);
+  canonical = srv_repo_url_canonical (text);
+  if (!canonical)
+    return project_by_name (self, text, out_refusal);
+  SrvProject *project = srv_store_find_one (self->store, SRV_FIND_PROJECT_BY_URL, 0, 0, canonical);
+  if (!project)
+    {
+      g_autofree char *detail = g_strdup_printf ("There is no project %s.", canonical);
+      *out_refusal = no_project (self, detail);
+    }
+  return project;
+}
+
+/* One place of the request that names a project; all that do must name the same. */
 static gboolean
-named_project (SrvCall *self, gint64 *out_id, const char **out_url)
+take_named (SrvCall *self, SrvProject **project, SrvProject *named, SrvReply **out_refusal)
+{
+  g_autoptr (SrvProject) mine = named;
+
+  if (!mine)
+    return FALSE;
+  if (!*project)
+    *project = g_steal_pointer (&mine);
+  else if ((*project)->id != mine->id)
+    {
+      srv_call_problem (self, "repo_url", "names another project than the rest of the request");
+      *out_refusal = srv_call_refuse (self);
+    }
+  return *out_refusal == NULL;
+}
+
+/* The project that path, query and body name. NULL: a refusal, or none of them does. */
+static SrvProject *
+named_project (SrvCall *self, SrvReply **out_refusal)
 {
   const SrvRequest *request = self->request;
-  const char *in_query = srv_call_query (self, "project");
+  gboolean in_path = request->project_ref && strcmp (request->project_ref, "~") != 0;
+  const char *id = in_path                ? request->project_ref
+                   : request->project_ref ? NULL
+                                          : srv_call_query (self, "project");
+  const char *text = in_path ? NULL : srv_call_query (self, "repo_url");
+  gboolean in_body = request->operation == SRV_OP_PLAN_CREATE;
+  gint64 body_id = in_body ? srv_call_integer (request->body, "project", 0) : 0;
+  const char *body_text = in_body ? srv_call_text (self, request->body, "repo_url") : NULL;
+  g_autoptr (SrvProject) project = NULL;
+  gboolean ok = TRUE;
 
-  *out_url = srv_call_query (self, "repo_url");
-  if (request->project_ref && strcmp (request->project_ref, "~") != 0)
-    return g_ascii_string_to_signed (request->project_ref, 10, 1, G_MAXINT64, out_id, NULL)
-           || (*out_id = -1);
-  if (!request->project_ref && in_query)
-    return g_ascii_string_to_signed (in_query, 10, 1, G_MAXINT64, out_id, NULL) || (*out_id = -1);
-  if (*out_url)
-    return TRUE;
-  if (request->operation == SRV_OP_PLAN_CREATE)
-    {
-      *out_id = srv_call_integer (request->body, "project", 0);
-      *out_url = srv_call_text (self, request->body, "repo_url");
-    }
-  return *out_id != 0 || *out_url;
+  if (id)
+    ok = take_named (self, &project,
+                     project_by_id (self, g_ascii_strtoll (id, NULL, 10), out_refusal),
+                     out_refusal);
+  if (ok && text)
+    ok = take_named (self, &project, project_by_text (self, text, out_refusal), out_refusal);
+  if (ok && body_id)
+    ok = take_named (self, &project, project_by_id (self, body_id, out_refusal), out_refusal);
+  if (ok && body_text)
+    ok = take_named (self, &project, project_by_text (self, body_text, out_refusal), out_refusal);
+  return ok ? g_steal_pointer (&project) : NULL;
 }
 
 static SrvProject *
 find_project (SrvCall *self, gboolean needed, SrvReply **out_refusal)
 {
-  gint64 id = 0;
-  const char *url = NULL;
-  g_autoptr (SrvProject) project = NULL;
-
   *out_refusal = NULL;
-  if (named_project (self, &id, &url))
-    project
-        = id != 0 ? project_by_id (self, id, out_refusal) : project_by_url (self, url, out_refusal);
-  else if (self->actor.role == SRV_ROLE_FOREMAN)
+  g_autoptr (SrvProject) project = named_project (self, out_refusal);
+
+  if (!project && !*out_refusal && self->actor.role == SRV_ROLE_FOREMAN)
     project = project_by_id (self, self->actor.project, out_refusal);
-  else if (needed)
+  else if (!project && !*out_refusal && needed)
     project = only_project (self, out_refusal);
   if (project)
     *out_refusal = srv_call_may (self, project->id);

@@ -15,6 +15,7 @@ G_BEGIN_DECLS
 #define SRV_MAX_TITLE 200u        /* bytes */
 #define SRV_MAX_TEXT (64u * 1024) /* bytes */
 #define SRV_MAX_NAME 100u         /* bytes: holders, workers, names of tokens and projects */
+#define SRV_MAX_PATH 4096u        /* bytes: checkouts */
 #define SRV_MAX_ERRORS 100u       /* problems that one answer lists */
 #define SRV_PAGE 100u
 #define SRV_MAX_PAGE 500u
@@ -53,6 +54,9 @@ void
 srv_call_problem (SrvCall *self, const char *field, const char *format, ...) G_GNUC_PRINTF (3, 4);
 gboolean
 srv_call_is_bad (const SrvCall *self);
+/* Has the field a problem already? What else is wrong with it then says nothing new. */
+gboolean
+srv_call_has_problem (const SrvCall *self, const char *field);
 /* 422 with all of them: code "invalid". */
 SrvReply *
 srv_call_refuse (SrvCall *self);
@@ -62,6 +66,7 @@ typedef enum
 {
   SRV_MEMBER_TITLE,    /* 1..SRV_MAX_TITLE bytes, one line, not blank */
   SRV_MEMBER_NAME,     /* 1..SRV_MAX_NAME bytes, likewise */
+  SRV_MEMBER_PATH,     /* 1..SRV_MAX_PATH bytes, likewise */
   SRV_MEMBER_TEXT,     /* 1..SRV_MAX_TEXT bytes, not blank */
   SRV_MEMBER_ANY_TEXT, /* 0..SRV_MAX_TEXT bytes */
   SRV_MEMBER_BOOLEAN,
@@ -118,8 +123,8 @@ void
 srv_call_query_known (SrvCall *self, const char *const *known);
 
 /* ---- projects */
-/* The project that the path, the query, the body or the token names. NULL and *out_refusal (transfer full): 404, 409
- * project_needed, 403, 422. */
+/* The project that the path, the query, the body or the token names, by its id, its repository's URL or its name; they
+ * must not contradict each other. NULL and *out_refusal (transfer full): 404 no_project, 409 project_needed, 403, 422. */
 SrvProject *
 srv_call_project (SrvCall *self, SrvReply **out_refusal);
 /* For reads over all: 0 and NULL refusal when none was named. */

@@ -39,7 +39,8 @@ G_BEGIN_DECLS
 #define SRV_MESSAGE_STATES(X) \
   X (WAITING, "waiting") \
   X (DELIVERED, "delivered") \
-  X (ANSWERED, "answered")
+  X (ANSWERED, "answered") \
+  X (DROPPED, "dropped")
 #define SRV_QUESTION_STATES(X) \
   X (OPEN, "open") \
   X (ANSWERED, "answered")
@@ -113,7 +114,8 @@ G_BEGIN_DECLS
   X (TOKEN_MADE, "token.made") \
   X (TOKEN_REVOKED, "token.revoked") \
   X (JOB_RETURNED, "job.returned") \
-  X (TURN_UNANSWERED, "turn.unanswered")
+  X (TURN_UNANSWERED, "turn.unanswered") \
+  X (MESSAGE_DROPPED, "message.dropped")
 
 /* Defines SrvNoun with SRV_NOUN_X and SRV_N_NOUNS, and the words: NULL-terminated srv_<noun>_words. */
 #define SRV_PLAN_ITEM(name, word) SRV_PLAN_##name,

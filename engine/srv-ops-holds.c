@@ -22,11 +22,58 @@ typedef enum
   UNCHANGED,
   PLACED,
   RELEASED,
-  REFUSED,
+} Kind;
+
+/* What became of it. */
+typedef struct
+{
+  Kind kind;
+  gboolean was_held, is_replaced;
+  char *replaced_reason;
 } Change;
 
-static Change
-apply (SrvCall *call, Hold hold, SrvReply **out_refusal)
+static void
+change_clear (Change *self)
+{
+  g_free (self->replaced_reason);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Change, change_clear)
+
+static void
+place (SrvCall *call, Hold hold, Change *out)
+{
+  if (*hold.held && !srv_rules_hold_replaces (*hold.role, call->actor.role))
+    return;
+  out->kind = PLACED;
+  out->is_replaced = *hold.held != 0;
+  if (out->is_replaced)
+    out->replaced_reason = g_strdup (*hold.reason);
+  *hold.held = 1;
+  *hold.role = srv_call_actor_role (call);
+  *hold.at = call->now;
+  srv_text_set (hold.name, call->actor.name);
+  srv_text_set (hold.reason, srv_call_text (call, call->request->body, "reason"));
+}
+
+static SrvReply *
+release (SrvCall *call, Hold hold, Change *out)
+{
+  if (!*hold.held)
+    return NULL;
+  if (!srv_rules_may_release (*hold.role, call->actor.role))
+    return srv_reply_forbidden (
+        "hold_not_yours", "This hold was not placed by a foreman: only the user releases it.");
+  out->kind = RELEASED;
+  *hold.held = 0;
+  *hold.role = *hold.at = 0;
+  srv_text_set (hold.name, NULL);
+  srv_text_set (hold.reason, NULL);
+  return NULL;
+}
+
+/* NULL: done, as *out says. */
+static SrvReply *
+apply (SrvCall *call, Hold hold, Change *out)
 {
   static const SrvMember members[] = {
     { "held", SRV_MEMBER_BOOLEAN, SRV_MEMBER_REQUIRED, 0, 0, NULL },
@@ -36,34 +83,21 @@ apply (SrvCall *call, Hold hold, SrvReply **out_refusal)
 
   srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
   if (srv_call_is_bad (call))
-    {
-      *out_refusal = srv_call_refuse (call);
-      return REFUSED;
-    }
-  if (dbr_json_get_boolean (dbr_json_get (body, "held")))
-    {
-      if (*hold.held && !srv_rules_hold_replaces (*hold.role, call->actor.role))
-        return UNCHANGED;
-      *hold.held = 1;
-      *hold.role = srv_call_actor_role (call);
-      *hold.at = call->now;
-      srv_text_set (hold.name, call->actor.name);
-      srv_text_set (hold.reason, srv_call_text (call, body, "reason"));
-      return PLACED;
-    }
-  if (!*hold.held)
-    return UNCHANGED;
-  if (!srv_rules_may_release (*hold.role, call->actor.role))
-    {
-      *out_refusal = srv_reply_forbidden (
-          "hold_not_yours", "This hold was not placed by a foreman: only the user releases it.");
-      return REFUSED;
-    }
-  *hold.held = 0;
-  *hold.role = *hold.at = 0;
-  srv_text_set (hold.name, NULL);
-  srv_text_set (hold.reason, NULL);
-  return RELEASED;
+    return srv_call_refuse (call);
+  out->was_held = *hold.held != 0;
+  if (!dbr_json_get_boolean (dbr_json_get (body, "held")))
+    return release (call, hold, out);
+  place (call, hold, out);
+  return NULL;
+}
+
+static json_t *
+with_change (json_t *body, const Change *change)
+{
+  json_object_set_new (body, "was_held", json_boolean (change->was_held));
+  json_object_set_new (body, "replaced", json_boolean (change->is_replaced));
+  json_object_set_new (body, "replaced_reason", srv_render_text (change->replaced_reason));
+  return body;
 }
 
 static const char *
@@ -78,20 +112,21 @@ SrvReply *
 srv_op_PROJECT_HOLD (SrvCall *call)
 {
   SrvReply *refusal = NULL;
+  g_auto (Change) change = { 0 };
   g_autoptr (SrvProject) project = srv_call_project (call, &refusal);
 
   if (!project)
     return refusal;
-  Change change = apply (call, HOLD_OF (project), &refusal);
-  if (change == REFUSED)
+  if ((refusal = apply (call, HOLD_OF (project), &change)))
     return refusal;
-  if (change != UNCHANGED)
+  if (change.kind != UNCHANGED)
     {
       srv_store_put (call->store, project);
-      srv_call_event (call, change == PLACED ? SRV_EVENT_PROJECT_HELD : SRV_EVENT_PROJECT_RELEASED,
+      srv_call_event (call,
+                      change.kind == PLACED ? SRV_EVENT_PROJECT_HELD : SRV_EVENT_PROJECT_RELEASED,
                       project->id, 0, 0, 0, reason_of (call));
     }
-  return srv_reply_json (200, srv_render_project (call, project));
+  return srv_reply_json (200, with_change (srv_render_project (call, project), &change));
 }
 
 static void
@@ -107,39 +142,41 @@ SrvReply *
 srv_op_PLAN_HOLD (SrvCall *call)
 {
   SrvReply *refusal = NULL;
+  g_auto (Change) change = { 0 };
   g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, call->request->id, &refusal);
 
   if (!set)
     return refusal;
-  Change change = apply (call, HOLD_OF (set->plan), &refusal);
-  if (change == REFUSED)
+  if ((refusal = apply (call, HOLD_OF (set->plan), &change)))
     return refusal;
-  if (change != UNCHANGED)
-    finish (call, set, change == PLACED ? SRV_EVENT_PLAN_HELD : SRV_EVENT_PLAN_RELEASED, NULL);
-  return srv_plan_set_reply (set, 200, srv_render_plan (call, set, SRV_WITH_TASKS));
+  if (change.kind != UNCHANGED)
+    finish (call, set, change.kind == PLACED ? SRV_EVENT_PLAN_HELD : SRV_EVENT_PLAN_RELEASED, NULL);
+  return srv_plan_set_reply (set, 200,
+                             with_change (srv_render_plan (call, set, SRV_WITH_TASKS), &change));
 }
 
 SrvReply *
 srv_op_TASK_HOLD (SrvCall *call)
 {
   SrvReply *refusal = NULL;
+  g_auto (Change) change = { 0 };
   g_autoptr (SrvTask) found = srv_call_get (call, SRV_RECORD_TASK, call->request->id, &refusal);
   g_autoptr (SrvPlanSet) set = found ? srv_plan_set_load (call, found->plan, &refusal) : NULL;
   SrvTask *task = set ? srv_plan_set_task (set, found->id) : NULL;
 
   if (!task)
     return refusal ? refusal : srv_reply_missing ("task", call->request->id);
-  Change change = apply (call, HOLD_OF (task), &refusal);
-  if (change == REFUSED)
+  if ((refusal = apply (call, HOLD_OF (task), &change)))
     return refusal;
-  if (change != UNCHANGED)
+  if (change.kind != UNCHANGED)
     {
       srv_plan_set_change (set, task, call->now);
-      finish (call, set, change == PLACED ? SRV_EVENT_TASK_HELD : SRV_EVENT_TASK_RELEASED, task);
+      finish (call, set, change.kind == PLACED ? SRV_EVENT_TASK_HELD : SRV_EVENT_TASK_RELEASED,
+              task);
     }
   srv_rules_waves (set->values, set->tasks->len, NULL);
-  return srv_plan_set_reply (set, 200,
-                             json_pack ("{s:o, s:o}", "task",
-                                        srv_render_task (set, srv_plan_set_index (set, task), NULL),
-                                        "plan", srv_render_plan (call, set, 0)));
+  json_t *body = json_pack ("{s:o, s:o}", "task",
+                            srv_render_task (set, srv_plan_set_index (set, task), NULL), "plan",
+                            srv_render_plan (call, set, 0));
+  return srv_plan_set_reply (set, 200, with_change (body, &change));
 }

@@ -204,15 +204,6 @@ last_part (const char *text, glong max)
   return g_strconcat ("…", g_utf8_offset_to_pointer (chomped, length - max + 1), NULL);
 }
 
-/* Why the task is where it is: what its job said last, and how it ended. (transfer full) */
-static char *
-reason_of (const SrvJob *job, const char *text)
-{
-  g_autofree char *all = job->latest ? g_strconcat (job->latest, "\n", text, NULL) : NULL;
-
-  return last_part (all ? all : text, MAX_REASON);
-}
-
 /* The job that the request is about, its body checked; NULL: *@out_refusal says why not. */
 static SrvJob *
 own_job (SrvCall *call, const SrvMember *members, guint n_members, SrvReply **out_refusal)
@@ -304,7 +295,7 @@ end_task (SrvCall *call, const SrvJob *job, SrvTaskState state, const char *text
   if (state == SRV_TASK_REVIEW || state == SRV_TASK_FAILED)
     {
       g_free (task->reason);
-      task->reason = reason_of (job, text);
+      task->reason = last_part (text, MAX_REASON);
     }
   srv_plan_set_change (set, task, call->now);
   if (state != SRV_TASK_PLANNED)
@@ -370,7 +361,11 @@ srv_op_JOB_FINISH (SrvCall *call)
                   job->plan, job->task, job->id, text ? text : outcomes[outcome]);
   if (is_returned)
     uncount (call, job);
-  end_task (call, job, task_states[outcome], text ? text : outcomes[outcome]);
+  /* Why it ended so: what the worker says of it, or else the last that it said at all. */
+  end_task (call, job, task_states[outcome],
+            text          ? text
+            : job->latest ? job->latest
+                          : outcomes[outcome]);
   return srv_reply_json (200, srv_render_job (job));
 }
 

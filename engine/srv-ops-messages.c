@@ -39,6 +39,14 @@ hash_of (const char *text)
   return hash;
 }
 
+/* What a second answer is told of the first. */
+static json_t *
+answer_given (const char *answer, gint64 answered)
+{
+  return json_pack ("{s:o, s:o}", "answer", srv_render_text (answer), "answered",
+                    srv_render_time (answered));
+}
+
 /* ------------------------------------------------------------------- messages */
 SrvMessage *
 srv_message_send (SrvCall *call, SrvProject *project, SrvAuthor author, const char *text)
@@ -85,7 +93,7 @@ render_sent (SrvCall *call,
                                           srv_trouble_waits (project, call->now), lease != NULL,
                                           lease ? (SrvLeaseKind) lease->kind_of : 0);
   g_autofree char *line = srv_trouble_outcome_text (project, outcome, call->now);
-  json_t *body = srv_render_message (message);
+  json_t *body = srv_render_message (call, message);
 
   json_object_set_new (body, "repeat", json_boolean (is_repeat));
   json_object_set_new (body, "first_sent", srv_render_time (message->sent));
@@ -146,11 +154,12 @@ srv_op_MESSAGE_ANSWER (SrvCall *call)
       = srv_store_get (call->store, SRV_RECORD_PROJECT, message->project);
   if (!project)
     return srv_reply_missing ("project", message->project);
-  if (message->state == SRV_MESSAGE_ANSWERED)
+  if (message->state >= SRV_MESSAGE_ANSWERED)
     {
       g_autofree char *detail
           = g_strdup_printf ("Message %" G_GINT64_FORMAT " is answered already.", message->id);
-      return srv_reply_conflict ("message_answered", detail, NULL);
+      return srv_reply_conflict ("message_answered", detail,
+                                 answer_given (message->answer, message->answered));
     }
   if (message->state == SRV_MESSAGE_WAITING)
     {
@@ -164,7 +173,7 @@ srv_op_MESSAGE_ANSWER (SrvCall *call)
   message->turn_ended = message->turn_failed = 0;
   srv_store_put (call->store, message);
   srv_call_event (call, SRV_EVENT_MESSAGE_ANSWERED, message->project, 0, 0, message->id, NULL);
-  return srv_reply_json (200, srv_render_message (message));
+  return srv_reply_json (200, srv_render_message (call, message));
 }
 
 /* -------------------------------------------------------------------- reports */
@@ -233,7 +242,7 @@ srv_op_QUESTION_ADD (SrvCall *call)
   srv_store_add (call->store, question);
   srv_store_put (call->store, project);
   srv_call_event (call, SRV_EVENT_QUESTION_ASKED, project->id, 0, 0, question->id, question->text);
-  return srv_reply_json (201, srv_render_question (question));
+  return srv_reply_json (201, srv_render_question (call, question));
 }
 
 /* The answer reaches the foreman as a message that quotes the question. */
@@ -255,7 +264,8 @@ srv_op_QUESTION_ANSWER (SrvCall *call)
     {
       g_autofree char *detail
           = g_strdup_printf ("Question %" G_GINT64_FORMAT " is answered already.", question->id);
-      return srv_reply_conflict ("question_answered", detail, NULL);
+      return srv_reply_conflict ("question_answered", detail,
+                                 answer_given (question->answer, question->answered));
     }
   question->state = SRV_QUESTION_ANSWERED;
   question->answer = g_strdup (text);
@@ -268,5 +278,5 @@ srv_op_QUESTION_ANSWER (SrvCall *call)
                          question->id, question->text, text);
   g_autoptr (SrvMessage) message = srv_message_send (call, project, SRV_AUTHOR_ENGINE, said);
   srv_store_put (call->store, project);
-  return srv_reply_json (200, srv_render_question (question));
+  return srv_reply_json (200, srv_render_question (call, question));
 }

@@ -524,7 +524,7 @@ srv_op_PLAN_REJECT (SrvCall *call)
       set, 200,
       json_pack ("{s:o, s:o}", "plan",
                  srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS), "message",
-                 srv_render_message (message)));
+                 srv_render_message (call, message)));
 }
 
 /* ---------------------------------------------------------------------- reads */

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define MAX_CHECKOUT 4096
+#define MAX_WORD 4096 /* bytes of one of a command's */
 #define MAX_COMMAND (16 * 1024)
 #define MAX_STILL_WAITING 20u
 
@@ -31,7 +31,7 @@ check_settings (SrvCall *call, DbrJson settings)
   srv_call_globs (call, dbr_json_get (settings, "protected_paths"), "settings.protected_paths");
   const char *hours = srv_call_text (call, settings, "hours");
   g_autofree char *problem = hours ? srv_hours_problem (hours) : NULL;
-  if (problem)
+  if (problem && !srv_call_has_problem (call, "settings.hours"))
     srv_call_problem (call, "settings.hours", "%s", problem);
 }
 
@@ -93,7 +93,7 @@ srv_project_still_waiting (SrvCall *call, gint64 project, json_t *body)
 /* -------------------------------------------------------------------- members */
 #define PROJECT_MEMBERS \
   { "name", SRV_MEMBER_NAME, 0, 0, 0, NULL }, \
-      { "checkout", SRV_MEMBER_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL }, \
+      { "checkout", SRV_MEMBER_PATH, SRV_MEMBER_NULLABLE, 0, 0, NULL }, \
       { "foreman_command", SRV_MEMBER_OBJECT, SRV_MEMBER_NULLABLE, 0, 0, NULL }, \
   { \
     "settings", SRV_MEMBER_OBJECT, 0, 0, 0, NULL \
@@ -171,7 +171,7 @@ check_command (SrvCall *call, DbrJson command, const SrvProject *project)
        v = dbr_json_next (v), i++)
     {
       g_autofree char *field = g_strdup_printf ("foreman_command.command[%u]", i);
-      srv_call_element_text (call, v, field, MAX_CHECKOUT);
+      srv_call_element_text (call, v, field, MAX_WORD);
     }
   i = 0;
   for (DbrJson v = dbr_json_first (dbr_json_get (command, "environment")); dbr_json_exists (v);
@@ -193,9 +193,10 @@ check_checkout (SrvCall *call, DbrJson body, const SrvProject *project)
 {
   const char *checkout = srv_call_text (call, body, "checkout");
 
-  if (checkout && (*checkout != '/' || strlen (checkout) > MAX_CHECKOUT))
-    srv_call_problem (call, "checkout", "is not an absolute path of at most %d bytes",
-                      MAX_CHECKOUT);
+  if (srv_call_has_problem (call, "checkout"))
+    return;
+  if (checkout && *checkout != '/')
+    srv_call_problem (call, "checkout", "is not an absolute path");
   else if (checkout && call->world && (!project || g_strcmp0 (checkout, project->checkout) != 0))
     {
       g_autofree char *problem = call->world->checkout_problem (checkout);
@@ -255,7 +256,8 @@ srv_op_PROJECT_ADD (SrvCall *call)
       g_autofree char *detail = g_strdup_printf (
           "%s is project %" G_GINT64_FORMAT " (\"%s\") already.", canonical, same->id, same->name);
       return srv_reply_conflict ("project_exists", detail,
-                                 json_pack ("{s:I}", "project", (json_int_t) same->id));
+                                 json_pack ("{s:I, s:s, s:s}", "project", (json_int_t) same->id,
+                                            "name", same->name, "repo_url", same->repo_url));
     }
   g_autoptr (SrvProject) project = SrvProject_new ();
   project->repo_url = g_strdup (canonical);
@@ -334,6 +336,57 @@ srv_op_PROJECT_SET (SrvCall *call)
   return srv_reply_json (200, after);
 }
 
+/* Nobody will read them. */
+static gint64
+drop_messages (SrvCall *call, SrvProject *project)
+{
+  gint64 dropped = 0;
+  guint n;
+
+  do
+    {
+      g_autoptr (GPtrArray) open = srv_store_find (call->store, SRV_FIND_PROJECT_MESSAGES_OPEN,
+                                                   project->id, SRV_NO_ID, NULL, SRV_MAX_PAGE);
+      n = open->len;
+      for (guint i = n; i > 0; i--)
+        {
+          SrvMessage *message = g_ptr_array_index (open, i - 1);
+          message->state = SRV_MESSAGE_DROPPED;
+          srv_store_put (call->store, message);
+          srv_call_event (call, SRV_EVENT_MESSAGE_DROPPED, project->id, 0, 0, message->id, NULL);
+        }
+      dropped += n;
+    }
+  while (n == SRV_MAX_PAGE);
+  project->n_waiting = 0;
+  return dropped;
+}
+
+/* What would ask the user about a project that is no more: its questions, and plans with failed tasks. */
+static void
+ask_no_more (SrvCall *call, SrvProject *project)
+{
+  g_autoptr (GPtrArray) questions = srv_store_find (call->store, SRV_FIND_PROJECT_QUESTIONS_OPEN,
+                                                    project->id, 0, NULL, G_MAXUINT);
+  g_autoptr (GPtrArray) plans = srv_store_find (call->store, SRV_FIND_PROJECT_PLANS_NEEDING,
+                                                project->id, 0, NULL, G_MAXUINT);
+
+  for (guint i = 0; i < questions->len; i++)
+    {
+      SrvQuestion *question = g_ptr_array_index (questions, i);
+      question->state = SRV_QUESTION_ANSWERED;
+      question->answered = call->now;
+      srv_store_put (call->store, question);
+    }
+  for (guint i = 0; i < plans->len; i++)
+    {
+      SrvPlan *plan = g_ptr_array_index (plans, i);
+      plan->needs = 0;
+      srv_store_put (call->store, plan);
+    }
+  project->n_questions = project->n_needs = 0;
+}
+
 SrvReply *
 srv_op_PROJECT_REMOVE (SrvCall *call)
 {
@@ -358,10 +411,14 @@ srv_op_PROJECT_REMOVE (SrvCall *call)
   if (lease)
     srv_lease_finish (call, project, lease, SRV_EVENT_LEASE_ENDED, SRV_LEASE_IS_DONE,
                       "The project was removed.");
+  gint64 dropped = drop_messages (call, project);
+  ask_no_more (call, project);
   project->removed = 1;
   srv_store_put (call->store, project);
   srv_call_event (call, SRV_EVENT_PROJECT_REMOVED, project->id, 0, 0, 0, project->repo_url);
-  return srv_reply_json (200, srv_render_project (call, project));
+  json_t *body = srv_render_project (call, project);
+  json_object_set_new (body, "dropped_messages", json_integer (dropped));
+  return srv_reply_json (200, body);
 }
 
 SrvReply *

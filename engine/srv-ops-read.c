@@ -75,7 +75,7 @@ srv_op_MESSAGE_LIST (SrvCall *call)
                                                 before, NULL, (guint) limit);
   json_t *items = json_array ();
   for (guint i = 0; i < found->len; i++)
-    json_array_append_new (items, srv_render_message (g_ptr_array_index (found, i)));
+    json_array_append_new (items, srv_render_message (call, g_ptr_array_index (found, i)));
   return srv_reply_json (200, srv_render_page (items, next_of (found, limit)));
 }
 

@@ -240,7 +240,7 @@ append_questions (Status *self, json_t *list)
 
   for (guint i = questions->len; i > 0; i--)
     {
-      json_t *need = srv_render_question (g_ptr_array_index (questions, i - 1));
+      json_t *need = srv_render_question (self->call, g_ptr_array_index (questions, i - 1));
       json_object_set (need, "question", json_object_get (need, "id"));
       json_object_set_new (need, "kind", json_string ("question"));
       json_array_append_new (list, need);
@@ -270,7 +270,8 @@ append_messages (Status *self, json_t *body)
   json_t *list = json_array ();
 
   for (guint i = MIN (messages->len, MAX_WAITING); i > 0; i--)
-    json_array_append_new (list, srv_render_message (g_ptr_array_index (messages, i - 1)));
+    json_array_append_new (list,
+                           srv_render_message (self->call, g_ptr_array_index (messages, i - 1)));
   json_object_set_new (body, "waiting_messages", list);
   json_object_set_new (body, "waiting_messages_more", json_boolean (messages->len > MAX_WAITING));
 }

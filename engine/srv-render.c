@@ -317,28 +317,41 @@ srv_render_plan (SrvCall *call, SrvPlanSet *set, SrvRenderFlags flags)
 }
 
 /* --------------------------------------------------------------------- others */
+static json_t *
+project_name (SrvCall *call, gint64 id)
+{
+  g_autoptr (SrvProject) project = srv_store_get (call->store, SRV_RECORD_PROJECT, id);
+
+  return srv_render_text (project ? project->name : NULL);
+}
+
 json_t *
-srv_render_message (const SrvMessage *message)
+srv_render_message (SrvCall *call, const SrvMessage *message)
 {
   json_t *turn_ended = message->turn_ended
                            ? json_pack ("{s:o, s:s}", "at", srv_render_time (message->turn_ended),
                                         "outcome", message->turn_failed ? "crashed" : "done")
                            : json_null ();
+  json_t *body = json_pack ("{s:I, s:I, s:o, s:s, s:s, s:s}", "id", I (message->id), "project",
+                            I (message->project), "project_name",
+                            project_name (call, message->project), "author",
+                            srv_author_words[message->author], "text", message->text, "state",
+                            srv_message_state_words[message->state]);
 
-  return json_pack ("{s:I, s:I, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "id", I (message->id),
-                    "project", I (message->project), "author", srv_author_words[message->author],
-                    "text", message->text, "state", srv_message_state_words[message->state], "sent",
-                    srv_render_time (message->sent), "delivered",
-                    srv_render_time (message->delivered), "answer",
-                    srv_render_text (message->answer), "answered",
-                    srv_render_time (message->answered), "turn_ended", turn_ended);
+  json_object_set_new (body, "sent", srv_render_time (message->sent));
+  json_object_set_new (body, "delivered", srv_render_time (message->delivered));
+  json_object_set_new (body, "answer", srv_render_text (message->answer));
+  json_object_set_new (body, "answered", srv_render_time (message->answered));
+  json_object_set_new (body, "turn_ended", turn_ended);
+  return body;
 }
 
 json_t *
-srv_render_question (const SrvQuestion *question)
+srv_render_question (SrvCall *call, const SrvQuestion *question)
 {
-  return json_pack ("{s:I, s:I, s:s, s:o, s:s, s:o, s:o, s:o}", "id", I (question->id), "project",
-                    I (question->project), "text", question->text, "options",
+  return json_pack ("{s:I, s:I, s:o, s:s, s:o, s:s, s:o, s:o, s:o}", "id", I (question->id),
+                    "project", I (question->project), "project_name",
+                    project_name (call, question->project), "text", question->text, "options",
                     srv_render_list (question->options), "state",
                     srv_question_state_words[question->state], "asked",
                     srv_render_time (question->asked), "answer", srv_render_text (question->answer),
@@ -381,14 +394,15 @@ srv_render_job (const SrvJob *job)
 json_t *
 srv_render_event (SrvCall *call, const SrvEvent *event)
 {
-  gboolean is_message
-      = event->what == SRV_EVENT_MESSAGE_SENT || event->what == SRV_EVENT_MESSAGE_ANSWERED;
+  gboolean is_message = event->what == SRV_EVENT_MESSAGE_SENT
+                        || event->what == SRV_EVENT_MESSAGE_ANSWERED
+                        || event->what == SRV_EVENT_MESSAGE_DROPPED;
   g_autoptr (SrvMessage) message
       = is_message ? srv_store_get (call->store, SRV_RECORD_MESSAGE, event->ref) : NULL;
   const char *text = event->text;
 
   if (message)
-    text = event->what == SRV_EVENT_MESSAGE_SENT ? message->text : message->answer;
+    text = event->what == SRV_EVENT_MESSAGE_ANSWERED ? message->answer : message->text;
   return json_pack ("{s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o}", "seq", I (event->id), "at",
                     srv_render_time (event->at), "project", srv_render_id (event->project), "plan",
                     srv_render_id (event->plan), "task", srv_render_id (event->task), "actor",

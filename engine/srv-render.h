@@ -39,9 +39,9 @@ srv_render_plan (SrvCall *call, SrvPlanSet *set, SrvRenderFlags flags);
 json_t *
 srv_render_task (SrvPlanSet *set, guint i, const char *brief);
 json_t *
-srv_render_message (const SrvMessage *message);
+srv_render_message (SrvCall *call, const SrvMessage *message);
 json_t *
-srv_render_question (const SrvQuestion *question);
+srv_render_question (SrvCall *call, const SrvQuestion *question);
 json_t *
 srv_render_report (const SrvReport *report);
 json_t *

@@ -47,6 +47,7 @@ static const char *const known[SRV_N_OPERATIONS] = {
   [SRV_OP_EVENTS] = "after project repo_url limit wait",
   [SRV_OP_PROJECT_LIST] = "project repo_url limit cursor",
   [SRV_OP_MESSAGE_LIST] = "project repo_url waiting limit cursor",
+  [SRV_OP_PLAN_CREATE] = "project repo_url",
   [SRV_OP_PLAN_LIST] = "project repo_url state limit cursor",
   [SRV_OP_TOKEN_LIST] = "limit cursor",
 };

@@ -20,7 +20,7 @@ is_host (const char *host)
   for (const char *p = host; *p; p++)
     if (!g_ascii_isalnum (*p) && *p != '.' && *p != '-')
       return FALSE;
-  return !strstr (host, "..");
+  return !strstr (host, "..") && !g_str_has_suffix (host, ".");
 }
 
 static gboolean
@@ -60,7 +60,20 @@ is_port (const char *port)
 {
   gsize digits = strspn (port, "0123456789");
 
-  return digits > 0 && digits <= 5 && port[digits] == '\0';
+  return digits > 0 && digits <= 5 && port[digits] == '\0' && g_ascii_strtoull (port, NULL, 10) > 0
+         && g_ascii_strtoull (port, NULL, 10) <= G_MAXUINT16;
+}
+
+/* What stands before "@"; it is dropped, but must be one. */
+static gboolean
+is_user (const char *user, gsize length)
+{
+  for (gsize i = 0; i < length; i++)
+    if (user[i] == '%'
+            ? length - i < 3 || !g_ascii_isxdigit (user[i + 1]) || !g_ascii_isxdigit (user[i + 2])
+            : !g_ascii_isgraph (user[i]) || strchr ("\"<>\\^`{|}", user[i]))
+      return FALSE;
+  return TRUE;
 }
 
 /* Host (with user and port) and path of the text; FALSE: neither form. */
@@ -100,10 +113,14 @@ srv_repo_url_canonical (const char *text)
   const char *at = strrchr (authority, '@');
   g_autofree char *host = g_ascii_strdown (at ? at + 1 : authority, -1);
   char *colon = strchr (host, ':');
-  if (colon && !is_port (colon + 1))
+  if ((colon && !is_port (colon + 1)) || (at && !is_user (authority, (gsize) (at - authority))))
     return NULL;
   if (colon)
     *colon = '\0';
+  /* The root's dot says what is meant without it too. */
+  gsize length = strlen (host);
+  if (length > 1 && host[length - 1] == '.')
+    host[length - 1] = '\0';
   g_autofree char *clean = clean_path (path);
   if (!clean || !is_host (host) || !strchr (host, '.'))
     {

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "srv-call.h"
 #include "srv-fixture.h"
 #include "srv-rules.h"
 
@@ -91,6 +92,8 @@ test_projects (void)
                           "{\"repo_url\": \"https://EXAMPLE.org:443/owner/shop/\"}"),
                     ==, 409);
   PROBLEM (409, "project_exists", "https://example.org/owner/shop is project ");
+  g_assert_cmpstr (TEXT ("name"), ==, "shop");
+  g_assert_cmpstr (TEXT ("repo_url"), ==, "https://example.org/owner/shop");
   g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_cmpuint (
       CALL (&f->admin, PROJECT_ADD, NULL, "{\"repo_url\": \"https://example.org/owner/other\"}"),
@@ -102,6 +105,141 @@ test_projects (void)
                     ==, 200);
   g_assert_cmpstr (TEXT ("name"), ==, "other");
   srv_fixture_close (f);
+}
+
+/* Wherever repo_url selects: a URL, a name, an id; and all that a request says must fit. */
+static void
+test_selecting (void)
+{
+  SrvFixture fixture = { 0 }, *f = &fixture;
+  g_autofree char *body = NULL;
+
+  srv_fixture_open (f, NULL);
+  for (guint i = 0; i < 22; i++)
+    {
+      g_autofree char *add
+          = g_strdup_printf ("{\"repo_url\": \"https://example.org/o/p%u\", \"name\": \"%s\"}", i,
+                             i == 0  ? "till"
+                             : i < 3 ? "shop"
+                                     : "other");
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, add), ==, 201);
+    }
+  g_autofree char *last = g_strdup_printf ("repo_url=%" G_GINT64_FORMAT, INT ("id"));
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, "repo_url=till"), ==, 200);
+  g_assert_cmpstr (TEXT ("repo_url"), ==, "https://example.org/o/p0");
+  gint64 till = INT ("id");
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, last), ==, 200);
+  g_assert_cmpstr (TEXT ("repo_url"), ==, "https://example.org/o/p21");
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL, "repo_url=till"), ==, 200);
+  g_assert_cmpint (INT ("projects.0.id"), ==, till);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"x\"}", "repo_url=till"), ==,
+                    201);
+  g_assert_cmpstr (TEXT ("project_name"), ==, "till");
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, "repo_url=shop"), ==, 409);
+  PROBLEM (409, "project_needed", "2 projects have the name \\\"shop\\\"");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "projects")), ==, 2);
+  static const char *const none[]
+      = { "repo_url=Till", "repo_url=https://example.org/o/none", "repo_url=o/p0" };
+  for (guint i = 0; i < G_N_ELEMENTS (none); i++)
+    {
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, none[i]), ==, 404);
+      PROBLEM (404, "no_project", "There is no project ");
+      g_assert_cmpuint (json_array_size (srv_fixture_get (f, "projects")), ==, 20);
+      g_assert_cmpstr (TEXT ("projects.0.repo_url"), ==, "https://example.org/o/p0");
+      g_assert_cmpint (INT ("projects_more"), ==, 2);
+    }
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, "repo_url=99999"), ==, 404);
+  PROBLEM (404, "not_found", "no project 99999");
+  /* Two places that name two projects. */
+  g_autofree char *project = g_strdup_printf ("project=%" G_GINT64_FORMAT, till);
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL, project, "repo_url=till"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL, project, last), ==, 422);
+  PROBLEM (422, "invalid", "names another project than the rest of the request");
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, "p:~", "{\"holder\": \"t\"}", "repo_url=till"), ==,
+                    201);
+  SrvActor foreman = srv_fixture_foreman (f);
+  body = g_strdup_printf ("{\"title\": \"P\", \"project\": %" G_GINT64_FORMAT
+                          ", \"tasks\": [{\"title\": \"A\", \"brief\": \"b\"}]}",
+                          till);
+  g_assert_cmpuint (CALL (&foreman, PLAN_CREATE, NULL, body, last), ==, 403);
+  PROBLEM (403, "wrong_project", "foreman's of another project");
+  g_assert_null (json_object_get (f->last, "projects"));
+  g_assert_cmpuint (CALL (&foreman, PLAN_CREATE, NULL, body, "repo_url=nowhere"), ==, 403);
+  g_assert_null (json_object_get (f->last, "projects"));
+  g_assert_cmpuint (CALL (&f->admin, PLAN_CREATE, NULL, body, last), ==, 422);
+  PROBLEM (422, "invalid", "names another project");
+  g_assert_cmpuint (CALL (&foreman, PLAN_CREATE, NULL, body, "repo_url=till"), ==, 201);
+  srv_fixture_close (f);
+}
+
+/* What can't be a name, a folder or hours, each said once. */
+static void
+test_project_problems (void)
+{
+  static const struct
+  {
+    const char *body, *field, *problem;
+  } cases[] = {
+    { "{\"settings\": {\"hours\": \"\"}}", "settings.hours", "is empty" },
+    { "{\"settings\": {\"hours\": \" \"}}", "settings.hours", "is empty" },
+    { "{\"settings\": {\"hours\": \"08:00\\n\"}}", "settings.hours", "has a line break" },
+    { "{\"settings\": {\"hours\": \"noon\"}}", "settings.hours", "is not days" },
+    { "{\"checkout\": \"/srv/a\\nb\"}", "checkout", "has a line break" },
+    { "{\"checkout\": \"/srv/\\u001b[2J\"}", "checkout", "has a line break or another control" },
+    { "{\"checkout\": \"/srv/\\u2028\"}", "checkout", "has a line break" },
+    { "{\"checkout\": \"srv\"}", "checkout", "is not an absolute path" },
+    { "{\"checkout\": \"\"}", "checkout", "is empty" },
+    { "{\"name\": \"a\\tb\"}", "name", "has a line break" },
+    { "{\"name\": \"a\\u0085b\"}", "name", "has a line break" },
+    { "{\"name\": \"a\\u202eb\"}", "name", "has a line break" },
+  };
+  SrvFixture fixture = { 0 }, *f = &fixture;
+
+  srv_fixture_open (f, NULL);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, REPO), ==, 201);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", cases[i].body), ==, 422);
+      PROBLEM (422, "invalid", cases[i].problem);
+      g_assert_cmpuint (json_array_size (srv_fixture_get (f, "errors")), ==, 1);
+      g_assert_cmpstr (TEXT ("errors.0.field"), ==, cases[i].field);
+    }
+  g_autofree char *longest = g_strnfill (SRV_MAX_PATH, '/');
+  for (guint more = 0; more < 2; more++)
+    {
+      g_autofree char *body
+          = g_strdup_printf ("{\"checkout\": \"%s%s\"}", longest, more ? "x" : "");
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", body), ==, more ? 422 : 200);
+    }
+  srv_fixture_close (f);
+}
+
+/* Nobody reads what was said to a project that is removed, and nobody is asked about it. */
+static void
+test_remove (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autofree char *text = g_strdup_printf ("{\"text\": \"message %u\"}", i);
+      g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", text), ==, 201);
+    }
+  const char *message = ID ("id");
+  g_assert_cmpuint (CALL (&shop->foreman, QUESTION_ADD, "p:~", "{\"text\": \"Red?\"}"), ==, 201);
+  g_assert_cmpstr (TEXT ("project_name"), ==, "shop");
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, "p:~", NULL), ==, 200);
+  g_assert_cmpint (INT ("dropped_messages"), ==, 3);
+  g_assert_cmpint (INT ("waiting_messages"), ==, 0);
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=4"), ==, 200);
+  g_assert_cmpstr (TEXT ("items.0.kind"), ==, "message.dropped");
+  g_assert_cmpstr (TEXT ("items.0.text"), ==, "message 0");
+  g_assert_cmpstr (TEXT ("items.3.kind"), ==, "project.removed");
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "waiting_messages")), ==, 0);
+  g_assert_cmpuint (CALL (&f->admin, MESSAGE_ANSWER, message, "{\"text\": \"late\"}"), ==, 409);
 }
 
 static void
@@ -242,6 +380,7 @@ test_questions (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("state"), ==, "answered");
   g_assert_cmpuint (CALL (&f->client, QUESTION_ANSWER, question, "{\"text\": \"no\"}"), ==, 409);
   PROBLEM (409, "question_answered", "answered already");
+  g_assert_cmpstr (TEXT ("answer"), ==, "yes");
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_cmpint (INT ("waiting_messages"), ==, 1);
   g_assert_cmpint (INT ("needs_user"), ==, 0);
@@ -829,15 +968,11 @@ test_needs_of_tasks (Shop *shop, gconstpointer data)
                           "{\"sequence\": 2, \"outcome\": \"failed\", \"text\": \"exit 3\"}"),
                     ==, 200);
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
-  const char *reason = TEXT ("needs_you.0.tasks.0.reason");
-  g_assert_true (g_str_has_suffix (reason, "xx\nlast but one\nlast \xc3\xa4\nexit 3"));
-  g_assert_true (g_str_has_prefix (reason, "\xe2\x80\xa6xx"));
-  g_assert_cmpint (g_utf8_strlen (reason, -1), ==, 400);
+  g_assert_cmpstr (TEXT ("needs_you.0.tasks.0.reason"), ==, "exit 3");
   g_assert_cmpuint (CALL (&f->admin, TASK_RETRY, task, NULL), ==, 200);
   g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
   job = ID ("job.id");
-  g_autofree char *line = g_strdup_printf ("{\"sequence\": 1, \"text\": \"%s\"}", many);
-  g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, line), ==, 201);
+  g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, event), ==, 201);
   g_assert_cmpuint (
       CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 2, \"outcome\": \"review\"}"), ==, 200);
   /* A turn runs: the foreman ends it. */
@@ -852,7 +987,10 @@ test_needs_of_tasks (Shop *shop, gconstpointer data)
       g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "review");
       g_assert_cmpstr (TEXT ("needs_you.0.project_name"), ==, "shop");
       g_assert_cmpstr (ID ("needs_you.0.tasks.0.id"), ==, task);
-      g_assert_true (g_str_has_suffix (TEXT ("needs_you.0.tasks.0.reason"), "xx\nreview"));
+      const char *reason = TEXT ("needs_you.0.tasks.0.reason");
+      g_assert_true (g_str_has_suffix (reason, "xx\nlast but one\nlast \xc3\xa4"));
+      g_assert_true (g_str_has_prefix (reason, "\xe2\x80\xa6xx"));
+      g_assert_cmpint (g_utf8_strlen (reason, -1), ==, 400);
       g_assert_cmpint (INT ("projects.0.needs_user"), ==, 1);
       g_assert_cmpint (INT ("needs_you_more"), ==, 0);
     }
@@ -960,6 +1098,24 @@ test_holds (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
   g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{}"), ==, 422);
   PROBLEM (422, "invalid", "held is missing");
+  /* What was there before, at each of the three. */
+  for (guint what = 0; what < 3; what++)
+    {
+      static const char *const bodies[]
+          = { "{\"held\": false}", "{\"held\": true, \"reason\": \"one\"}",
+              "{\"held\": true, \"reason\": \"two\"}", "{\"held\": false}" };
+      for (guint i = 0; i < G_N_ELEMENTS (bodies); i++)
+        {
+          guint status = what == 0   ? CALL (&f->client, PROJECT_HOLD, "p:~", bodies[i])
+                         : what == 1 ? CALL (&f->client, PLAN_HOLD, plan, bodies[i])
+                                     : CALL (&f->client, TASK_HOLD, task, bodies[i]);
+          g_assert_cmpuint (status, ==, 200);
+          g_assert_cmpint (json_is_true (srv_fixture_get (f, "was_held")), ==, i > 1);
+          g_assert_cmpint (json_is_true (srv_fixture_get (f, "replaced")), ==, i == 2);
+          g_assert_cmpstr (json_string_value (srv_fixture_get (f, "replaced_reason")), ==,
+                           i == 2 ? "one" : NULL);
+        }
+    }
 }
 
 /* --------------------------------------------------------------------- leases */
@@ -1055,9 +1211,12 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/srv-ops/projects", test_projects);
+  g_test_add_func ("/srv-ops/selecting", test_selecting);
+  g_test_add_func ("/srv-ops/project-problems", test_project_problems);
 #define SHOP(path, function) g_test_add (path, Shop, NULL, set_up, function, tear_down)
   SHOP ("/srv-ops/plan-life", test_plan_life);
   SHOP ("/srv-ops/messages", test_messages);
+  SHOP ("/srv-ops/remove", test_remove);
   SHOP ("/srv-ops/questions", test_questions);
   SHOP ("/srv-ops/idempotency", test_idempotency);
   SHOP ("/srv-ops/plan-problems", test_plan_problems);

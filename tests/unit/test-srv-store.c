@@ -283,7 +283,7 @@ test_unsound (Place *place, gconstpointer data)
   g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, REPO), ==, 201);
   g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"hi\"}"), ==, 201);
   static const char *const edits[] = {
-    "UPDATE message SET state = 3",
+    "UPDATE message SET state = 9",
     "UPDATE message SET state = 0, author = -1",
     "UPDATE message SET author = 0, text = CAST (x'ff' AS TEXT)",
     "UPDATE message SET text = 'hi', sent = 9223372036854775807",

@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every request that changes something, sent again: with its Idempotency-Key it gets the first answer and changes nothing; the
 key with another request is refused. And what two users of one plan do at the same moment, over connections of their own:
-exactly one wins, and the other is told what is so now."""
+exactly one wins, and the other is told what is so now. And what clients see of an engine that is killed under them."""
+from http.client import HTTPException
 import json
+import os
 import pathlib
+import random
+import subprocess
 import sys
 import threading
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from engine_http import Answer, Connection, Engine, Tap  # noqa: E402
+from engine_http import PROGRAM, WATCHDOG_S, Answer, Connection, Engine, Tap  # noqa: E402
 from engine_story import Story, load  # noqa: E402
 
 tap = Tap()
@@ -112,12 +116,12 @@ def at_once(engine, requests):
 class Desk:
     """A project whose foreman makes a plan for each round."""
 
-    def __init__(self, engine):
+    def __init__(self, engine, lease="lease"):
         self.engine = engine
         self.admin = engine.admin()
         engine.ask("POST", "/v1/projects", {"repo_url": "https://example.org/a/shop"}, self.admin)
         self.client = engine.ask("POST", "/v1/tokens", {"role": "client", "name": "c"}, self.admin).json["token"]
-        self.foreman = engine.ask("POST", "/v1/projects/~/lease", {"holder": "t", "ttl": 3600}, self.admin).json["token"]
+        self.foreman = engine.ask("POST", f"/v1/projects/~/{lease}", {"holder": "t", "ttl": 3600}, self.admin).json["token"]
 
     def plan(self):
         answer = self.engine.ask("POST", "/v1/plans", {"title": "P", "tasks": [{"title": "a", "brief": "b"}]}, self.foreman)
@@ -208,6 +212,94 @@ def same_moment():
     tap.equal(engine.close(), 0, "the engine ends well")
 
 
+# ----------------------------------------------------------------- killed under clients
+
+class Client(threading.Thread):
+    """Asks for one thing after the other, each with its key, until the engine is gone."""
+
+    def __init__(self, desk, name, acknowledged, on_acknowledged):
+        super().__init__()
+        self.desk, self.name, self.acknowledged, self.told = desk, name, acknowledged, on_acknowledged
+        self.open = None  # what was sent, and nobody knows whether it was done
+
+    def request(self, n):
+        text = f"{self.name}-{n}"
+        if n % 2:
+            return self.desk.client, "/v1/projects/~/messages", {"text": text}, text
+        return self.desk.foreman, "/v1/plans", {"title": text, "tasks": [{"title": "a", "brief": "b"}]}, text
+
+    def run(self):
+        mine = Connection(self.desk.engine.socket)
+        for n in range(10000):
+            token, target, body, key = self.open = self.request(n)
+            try:
+                answer = self.desk.engine.ask("POST", target, body, token, {"Idempotency-Key": key}, mine)
+            except (OSError, HTTPException):
+                return
+            if answer.status != 201:
+                self.told(f"{key}: {answer.status} {answer.text[:200]}")
+                return
+            self.acknowledged[key] = answer.json["id"]
+            self.open = None
+            self.told(None)
+
+
+def everything(desk):
+    """What is there: (text or title, id) of each message and plan, newest first by pages."""
+    found = []
+    for target, field in (("/v1/messages", "text"), ("/v1/plans", "title")):
+        cursor = ""
+        while cursor is not None:
+            page = desk.engine.ask("GET", f"{target}?limit=500{cursor}", token=desk.client).json
+            found += [(item[field], item["id"]) for item in page["items"]]
+            cursor = f"&cursor={page['next_cursor']}" if page["next_cursor"] else None
+    return found
+
+
+def killed():
+    """What a client sees of kill -9: nothing acknowledged is lost, and a retry with its key is done once."""
+    engine = Engine().start()
+    desk = Desk(engine, "attach")  # a turn's lease ends with the engine that runs the turn, a chat's does not
+    chance = random.Random(int(os.environ.get("SEED", "7")))
+    acknowledged, wrong = {}, []
+    for number in range(int(os.environ.get("ROUNDS", "5"))):
+        enough, left = threading.Event(), [chance.randint(1, 150)]
+
+        def told(problem, left=left, enough=enough):
+            wrong.extend([problem] if problem else [])
+            left[0] -= 1
+            if left[0] <= 0 or problem:
+                enough.set()
+
+        clients = [Client(desk, f"r{number}c{n}", acknowledged, told) for n in range(6)]
+        for client in clients:
+            client.start()
+        enough.wait(WATCHDOG_S)
+        engine.stop(kill=True)
+        for client in clients:
+            client.join()
+        engine.start()
+        for client in clients:
+            if client.open:
+                token, target, body, key = client.open
+                answer = engine.ask("POST", target, body, token, {"Idempotency-Key": key})
+                if answer.status != 201:
+                    wrong.append(f"the retry of {key} is told {answer.status} {answer.text[:200]}")
+                else:
+                    acknowledged[key] = answer.json["id"]
+    found = [(text, number) for text, number in everything(desk) if "c" in text]
+    tap.ok(not wrong, "every request is answered, or retried", "\n".join(wrong[:5]))
+    tap.ok(len(found) == len(acknowledged) and dict(found) == acknowledged,
+           "killed under six clients, again and again: all that was acknowledged is there, once",
+           f"{len(found)} are there, {len(acknowledged)} were acknowledged; they differ in "
+           f"{sorted(set(found) ^ set(acknowledged.items()))[:20]}")
+    tap.equal(engine.stop(), 0, "the engine ends well")
+    done = subprocess.run([PROGRAM, "check", "--state", engine.state], capture_output=True, text=True, check=False, timeout=WATCHDOG_S)
+    tap.equal(done.returncode, 0, "and its file is sound: " + done.stdout.strip()[-60:])
+    engine.close()
+
+
 retries()
 same_moment()
+killed()
 tap.end()

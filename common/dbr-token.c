@@ -56,21 +56,25 @@ dbr_token_check (const char *text, gsize length, const char *where, GError **err
 static int
 open_closed_file (const char *file, GError **error)
 {
-  /* A pipe of that name must not hold us up; links may lead to it: who owns the file is what counts. */
-  int fd = open (file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  /* A pipe of that name must not hold us up, and no link lead elsewhere. */
+  int fd = open (file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
   struct stat about;
 
-  if (fd < 0 || fstat (fd, &about) != 0)
+  if (fd < 0 && errno == ELOOP)
+    g_set_error (error, DBR_TOKEN_ERROR, DBR_TOKEN_ERROR_READ,
+                 _ ("the token's file %s is a link: name the file itself"), file);
+  else if (fd < 0 || fstat (fd, &about) != 0)
     g_set_error (error, DBR_TOKEN_ERROR, DBR_TOKEN_ERROR_READ,
                  _ ("the token's file %s can't be read: %s"), file, g_strerror (errno));
   else if (!S_ISREG (about.st_mode) || about.st_uid != geteuid ())
     g_set_error (error, DBR_TOKEN_ERROR, DBR_TOKEN_ERROR_READ,
                  _ ("the token's file %s is not a file of yours"), file);
   else if (about.st_mode & 077)
-    g_set_error (error, DBR_TOKEN_ERROR, DBR_TOKEN_ERROR_OPEN,
-                 _ ("others can open the token's file %s: chmod 600 it, and make a new token if it "
-                    "was read"),
-                 file);
+    g_set_error (
+        error, DBR_TOKEN_ERROR, DBR_TOKEN_ERROR_OPEN,
+        _ ("others can open the token's file %s: its mode must be 0600, and the token a new one if "
+           "somebody read it"),
+        file);
   else
     return fd;
   if (fd >= 0)

@@ -38,7 +38,7 @@ dbr_token_check (const char *text, gsize length, const char *where, GError **err
 
 /**
  * dbr_token_read:
- * @file: a regular file of this user, closed to others (0600 or less); one line, with or without its line feed
+ * @file: a regular file of this user, no link, closed to others (0600 or less); one line, with or without its line feed
  *
  * Returns: (transfer full): the token
  * Errors: DBR_TOKEN_ERROR_*, each naming @file.

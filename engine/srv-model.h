@@ -46,7 +46,8 @@ G_BEGIN_DECLS
   X (ANSWERED, "answered")
 #define SRV_LEASE_KINDS(X) \
   X (TURN, "turn") \
-  X (CHAT, "chat")
+  X (CHAT, "chat") \
+  X (HAND, "hand")
 #define SRV_APPROVALS(X) \
   X (ALWAYS, "always") \
   X (NEVER, "never")
@@ -69,7 +70,8 @@ G_BEGIN_DECLS
   X (TURN_RUNNING, "turn_running") \
   X (NO_COMMAND, "no_command") \
   X (HOLD, "hold") \
-  X (TROUBLE, "trouble")
+  X (TROUBLE, "trouble") \
+  X (LEASED, "leased")
 #define SRV_EVENT_KINDS(X) \
   X (PROJECT_ADDED, "project.added") \
   X (PROJECT_SET, "project.set") \

@@ -197,14 +197,39 @@ holding_lease (SrvCall *call, SrvProject *project)
   return g_steal_pointer (&lease);
 }
 
+static char *
+until (const SrvLease *lease)
+{
+  json_auto_t *time = srv_render_time (lease->expires);
+  const char *text = json_string_value (time);
+
+  /* To the second: people read it. */
+  return g_strdup_printf ("%.19sZ", text ? text : "");
+}
+
+char *
+srv_lease_outcome_text (const SrvLease *lease)
+{
+  g_autofree char *end = until (lease);
+
+  return g_strdup_printf ("It waits: \"%s\" holds the lease until %s, and reads it; else the "
+                          "foreman wakes for it when the lease ends.",
+                          lease->holder, end);
+}
+
 static SrvReply *
 lease_held (const SrvLease *lease)
 {
+  g_autofree char *end = until (lease);
   g_autofree char *detail
-      = g_strdup_printf (lease->kind_of == SRV_LEASE_CHAT
-                             ? "A chat (\"%s\") is attached to the project: detach it first."
-                             : "A turn of the foreman (\"%s\") is running: wait for its end.",
-                         lease->holder);
+      = lease->kind_of == SRV_LEASE_CHAT ? g_strdup_printf (
+            "A chat (\"%s\") is attached to the project: detach it first.", lease->holder)
+        : lease->kind_of == SRV_LEASE_HAND
+            ? g_strdup_printf ("\"%s\" holds lease %" G_GINT64_FORMAT
+                               " of the project until %s: end it, or wait.",
+                               lease->holder, lease->id, end)
+            : g_strdup_printf ("A turn of the foreman (\"%s\") is running: wait for its end.",
+                               lease->holder);
 
   return srv_reply_conflict ("lease_held", detail,
                              json_pack ("{s:o}", "lease", srv_render_lease (lease)));
@@ -277,7 +302,7 @@ take (SrvCall *call, SrvLeaseKind kind, gint64 ttl)
 SrvReply *
 srv_op_LEASE_TAKE (SrvCall *call)
 {
-  return take (call, SRV_LEASE_TURN, TURN_TTL);
+  return take (call, SRV_LEASE_HAND, TURN_TTL);
 }
 
 SrvReply *

@@ -92,7 +92,9 @@ render_sent (SrvCall *call,
   SrvOutcome outcome = srv_rules_outcome (project->command != NULL, project->held != 0,
                                           srv_trouble_waits (project, call->now), lease != NULL,
                                           lease ? (SrvLeaseKind) lease->kind_of : 0);
-  g_autofree char *line = srv_trouble_outcome_text (project, outcome, call->now);
+  g_autofree char *line = outcome == SRV_OUTCOME_LEASED
+                              ? srv_lease_outcome_text (lease)
+                              : srv_trouble_outcome_text (project, outcome, call->now);
   json_t *body = srv_render_message (call, message);
 
   json_object_set_new (body, "repeat", json_boolean (is_repeat));

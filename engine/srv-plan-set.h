@@ -115,6 +115,9 @@ srv_message_send (SrvCall *call, SrvProject *project, SrvAuthor author, const ch
 /* The lease that holds the project now; NULL: none. Does not look at expired ones. */
 SrvLease *
 srv_lease_current (SrvCall *call, gint64 project);
+/* Why a message waits for a lease that was taken by hand. (transfer full) */
+char *
+srv_lease_outcome_text (const SrvLease *lease);
 /* How a lease ended, and so what becomes of the messages that it was given and did not answer. */
 typedef enum
 {

@@ -386,7 +386,9 @@ srv_rules_outcome (gboolean has_command,
                    SrvLeaseKind kind)
 {
   if (has_lease)
-    return kind == SRV_LEASE_CHAT ? SRV_OUTCOME_ATTACHED : SRV_OUTCOME_TURN_RUNNING;
+    return kind == SRV_LEASE_CHAT   ? SRV_OUTCOME_ATTACHED
+           : kind == SRV_LEASE_HAND ? SRV_OUTCOME_LEASED
+                                    : SRV_OUTCOME_TURN_RUNNING;
   if (is_held)
     return SRV_OUTCOME_HOLD;
   if (!has_command)
@@ -412,6 +414,8 @@ srv_rules_outcome_text (SrvOutcome outcome)
       return "It waits: the project is on hold, and the foreman wakes once the hold is released.";
     case SRV_OUTCOME_TROUBLE:
       return "It waits: the foreman can't run.";
+    case SRV_OUTCOME_LEASED:
+      return "It waits for whoever holds the project's lease.";
     case SRV_N_OUTCOMES:
       break;
     }

@@ -282,6 +282,25 @@ def check_token_file(token, folder):
     os.symlink(token + ".real", token)
     done = status()
     report("" if done.returncode == 2 else done.stderr, "engine: no link is followed to a token")
+    os.remove(token)
+    for content, says in (("A" * 43 + "\nAAAA\n", "more than one line"), ("A" * 43 + " \n", "a blank"), ("A" * 43 + "\r\n", "carriage"),
+                          ("A" * 42 + "\u00e4", "outside ASCII")):
+        with open(token, "w", encoding="utf-8", newline="") as file:
+            file.write(content)
+        os.chmod(token, 0o600)
+        done = status()
+        report("" if done.returncode == 2 and f"{token} holds no token: it " in done.stderr and says in done.stderr
+               and "AAAA" not in done.stderr else done.stderr, f"engine: a token's file with {says}")
+        environment["BRIGADA_TOKEN"] = content
+        done = status()
+        del environment["BRIGADA_TOKEN"]
+        report("" if done.returncode == 2 and "BRIGADA_TOKEN holds no token: it " in done.stderr and says in done.stderr
+               and "AAAA" not in done.stderr else done.stderr, f"engine: BRIGADA_TOKEN with {says}")
+    environment.update(BRIGADA_TOKEN="A" * 43, BRIGADA_URL="http://engine.example:80")
+    done = status()
+    report("" if "--allow-plain-http HOST" in done.stderr else done.stderr, "engine: plain http elsewhere is refused, and how to allow it")
+    done = subprocess.run([PROGRAM, "engine", "--help"], capture_output=True, text=True, timeout=60, env=environment, check=False)
+    report("" if "--allow-plain-http=HOST" in done.stdout else done.stdout, "engine: by an option that there is")
 
 
 def main():

@@ -305,7 +305,8 @@ test_messages (Shop *shop, gconstpointer data)
 
   (void) data;
   g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"Add a cart\"}"), ==, 201);
-  g_assert_cmpstr (TEXT ("outcome"), ==, "turn_running");
+  g_assert_cmpstr (TEXT ("outcome"), ==, "leased");
+  g_assert_nonnull (strstr (TEXT ("outcome_text"), "\" holds the lease until 20"));
   g_assert_cmpstr (TEXT ("state"), ==, "waiting");
   g_assert_true (json_is_false (srv_fixture_get (f, "repeat")));
   const char *message = ID ("id");

@@ -391,6 +391,8 @@ test_holds_leases_jobs (void)
                    SRV_OUTCOME_ATTACHED);
   g_assert_cmpint (srv_rules_outcome (TRUE, FALSE, TRUE, TRUE, SRV_LEASE_TURN), ==,
                    SRV_OUTCOME_TURN_RUNNING);
+  g_assert_cmpint (srv_rules_outcome (TRUE, FALSE, TRUE, TRUE, SRV_LEASE_HAND), ==,
+                   SRV_OUTCOME_LEASED);
   g_assert_cmpint (srv_rules_outcome (TRUE, TRUE, TRUE, FALSE, 0), ==, SRV_OUTCOME_HOLD);
   g_assert_cmpint (srv_rules_outcome (FALSE, FALSE, TRUE, FALSE, 0), ==, SRV_OUTCOME_NO_COMMAND);
   g_assert_cmpint (srv_rules_outcome (TRUE, FALSE, FALSE, FALSE, 0), ==, SRV_OUTCOME_WOKE);

@@ -128,11 +128,18 @@ test_file (Place *self, gconstpointer data G_GNUC_UNUSED)
     {
       error = NULL;
       token = read_back (self, "secret1", -1, modes[i], &error);
-      assert_refused (token, error, DBR_TOKEN_ERROR_OPEN, self->file, "chmod 600");
+      assert_refused (token, error, DBR_TOKEN_ERROR_OPEN, self->file, "its mode must be 0600");
     }
   error = NULL;
   token = dbr_token_read (self->folder, &error);
   assert_refused (token, error, DBR_TOKEN_ERROR_READ, self->folder, "is not a file of yours");
+  g_autofree char *real = g_build_filename (self->folder, "real", NULL);
+  g_assert_cmpint (g_rename (self->file, real), ==, 0);
+  g_assert_cmpint (symlink (real, self->file), ==, 0);
+  error = NULL;
+  token = dbr_token_read (self->file, &error);
+  assert_refused (token, error, DBR_TOKEN_ERROR_READ, self->file, "is a link");
+  g_unlink (real);
   g_unlink (self->file);
   g_assert_cmpint (mkfifo (self->file, 0600), ==, 0);
   error = NULL;

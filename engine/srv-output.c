@@ -54,6 +54,25 @@ srv_output_total (const SrvOutput *self)
   return self->total;
 }
 
+/* The length of an escape sequence at @text: colours (CSI) and titles (OSC); 1: some other escape. Source: ECMA-48,
+ * 5.4 and 8.3.89. */
+static gsize
+escape_length (const char *text)
+{
+  gsize i = 2;
+  if (text[1] == '[')
+    {
+      while (text[i] >= 0x20 && text[i] <= 0x3f)
+        i++;
+      return text[i] >= 0x40 && text[i] <= 0x7e ? i + 1 : i;
+    }
+  if (text[1] != ']')
+    return 1;
+  while (text[i] != '\0' && text[i] != '\n' && text[i] != '\a' && text[i] != '\033')
+    i++;
+  return text[i] == '\a' ? i + 1 : text[i] == '\033' && text[i + 1] == '\\' ? i + 2 : i;
+}
+
 static void
 drop_controls (char *text)
 {
@@ -61,6 +80,11 @@ drop_controls (char *text)
   gsize length;
   for (const char *at = text; *at != '\0'; at += length)
     {
+      if (*at == '\033')
+        {
+          length = escape_length (at);
+          continue;
+        }
       gunichar c = g_utf8_get_char (at);
       length = (gsize) g_utf8_skip[(guchar) *at];
       if (c == '\r' || (c != '\n' && c != '\t' && g_unichar_iscntrl (c)))
@@ -79,7 +103,8 @@ srv_output_clean (const char *bytes, gsize length, gsize max_bytes, const char *
   if (secret != NULL && *secret != '\0')
     g_string_replace (text, secret, "***", 0);
   drop_controls (text->str);
-  const char *from = text->str;
+  /* First: blank lines at the end would else take the place of what was said. */
+  const char *from = g_strchomp (text->str);
   gsize have = strlen (from);
   if (have > max_bytes)
     {
@@ -90,7 +115,7 @@ srv_output_clean (const char *bytes, gsize length, gsize max_bytes, const char *
       if (line != NULL && line[1] != '\0')
         from = line + 1;
     }
-  return g_strchomp (g_strdup (from));
+  return g_strdup (from);
 }
 
 char *

@@ -26,8 +26,8 @@ srv_output_total (const SrvOutput *self);
  * @max_bytes: of the text
  * @secret: (nullable): shown as "***"
  *
- * The end of what is kept, from a line's start where there is one: valid UTF-8 without control
- * characters but line feeds and tabs. Transfer full; "" when nothing came.
+ * The end of what is kept, blank lines after it left out, from a line's start where there is one: valid UTF-8
+ * without escape sequences and control characters but line feeds and tabs. Transfer full; "" when nothing came.
  */
 char *
 srv_output_text (const SrvOutput *self, gsize max_bytes, const char *secret);

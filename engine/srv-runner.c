@@ -162,12 +162,18 @@ on_turn_output (const char *bytes, gsize length, gpointer user_data)
   srv_output_add (self->output, bytes, length);
 }
 
+static const char *
+last_line (const char *tail)
+{
+  const char *feed = strrchr (tail, '\n');
+  return feed != NULL ? feed + 1 : tail;
+}
+
 /* How it ended, and the last line that says anything. */
 static char *
 describe_failure (const char *how, const char *tail)
 {
-  const char *line = strrchr (tail, '\n');
-  line = line != NULL ? line + 1 : tail;
+  const char *line = last_line (tail);
   return *line != '\0' ? g_strdup_printf ("%s: %s", how, line) : g_strdup (how);
 }
 
@@ -188,8 +194,12 @@ on_turn_done (SrvProcessEnd end, int value, gpointer user_data)
     g_string_assign (text, "The foreman's turn was stopped: the engine ends.");
   else
     g_string_printf (text, "The foreman's turn %s after %" G_GINT64_FORMAT " s.", how, seconds);
-  if (!well && *tail != '\0')
-    g_string_append_printf (text, " The last that it printed:\n%s", tail);
+  /* Its last line comes first: who shows a text's beginning only shows what went wrong. */
+  const char *last = last_line (tail);
+  if (!well && *last != '\0')
+    g_string_append_printf (text, " Its last line: %s", last);
+  if (!well && last != tail)
+    g_string_append_printf (text, "\nThe last lines that it printed:\n%s", tail);
   end_turn (self,
             well                           ? "done"
             : end == SRV_PROCESS_TIMED_OUT ? "timed_out"

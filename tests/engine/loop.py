@@ -221,6 +221,7 @@ def test_bad_foremen():
     mark = uuid.uuid4().hex
     scripts = {
         "exits": ("exit 9", "exit status 9"),
+        "explains": ("seq 1 2000; echo Error: no key >&2; printf '\\n\\n'; exit 1", "exit status 1 after 0 s. Its last line: Error: no key\n"),
         "missing": (None, "is no program that the engine can start"),
         "floods": ("yes flood | head -c 30000000; exit 4", "flood"),
         "forks": (f"for i in 1 2 3; do setsid sh -c 'trap \"\" TERM HUP; sleep 1000; : {mark}' & done; exit 5", "exit status 5"),

@@ -355,9 +355,38 @@ test_output (void)
   const char *last = "\nline \xff\x1b[31m two\r\n\ttoken S3CR3T\n";
   srv_output_add (output, last, strlen (last));
   g_autofree char *end = srv_output_text (output, 60, "S3CR3T");
-  g_assert_cmpstr (end, ==, "line \xef\xbf\xbd[31m two\n\ttoken ***");
+  g_assert_cmpstr (end, ==, "line \xef\xbf\xbd two\n\ttoken ***");
   g_autofree char *short_end = srv_output_text (output, 12, "S3CR3T");
   g_assert_cmpstr (short_end, ==, "\ttoken ***");
+}
+
+/* What is kept is the end, in whole lines and whole characters, whatever follows it. */
+static void
+test_output_end (void)
+{
+  static const struct
+  {
+    const char *bytes;
+    gsize max_bytes;
+    const char *wanted;
+  } cases[] = {
+    { "first line\nsecond line\nError: no key\n\n\n   \n\n", 16, "Error: no key" },
+    { "first line\nsecond line\nError: no key", 30, "second line\nError: no key" },
+    { "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 5, "\xc3\xa4\xc3\xa4" },
+    { "\xf0\x9f\x98\x80\xf0\x9f\x98\x80", 7, "\xf0\x9f\x98\x80" },
+    { "\033[1;31mred\033[0m \033]0;title\aplain \033]8;;http://x\033\\link\033[K", 100,
+      "red plain link" },
+    { "a\033", 10, "a" },
+    { "a\033[31", 10, "a" },
+    { "a\033]0;never ended\nb", 20, "a\nb" },
+    { "\n\n", 10, "" },
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *got
+          = srv_output_clean (cases[i].bytes, strlen (cases[i].bytes), cases[i].max_bytes, NULL);
+      g_assert_cmpstr (got, ==, cases[i].wanted);
+    }
 }
 
 int
@@ -382,5 +411,6 @@ main (int argc, char **argv)
   g_test_add_func ("/process/flood", test_flood);
   g_test_add_func ("/process/usage", test_usage);
   g_test_add_func ("/process/output", test_output);
+  g_test_add_func ("/process/output-end", test_output_end);
   return g_test_run ();
 }

@@ -8,6 +8,7 @@
 #include "dbr-place.h"
 #include "srv-command.h"
 #include "srv-engine.h"
+#include "srv-folder.h"
 #include "srv-keep.h"
 
 #include <glib/gi18n.h>
@@ -93,6 +94,19 @@ backup (const char *state, const char *to, gboolean may_replace, GError **error)
   return TRUE;
 }
 
+/* The file that was named, or the default one; FALSE: it can't be trusted, which was said. Takes and gives *state. */
+static gboolean
+state_find (char **state, const char *command)
+{
+  g_autofree char *problem = NULL;
+  g_autofree char *named = *state ? *state : dbr_place_state ();
+
+  *state = srv_folder_resolve_state (named, &problem);
+  if (problem)
+    g_printerr ("drawbridge-engine %s: %s\n", command, problem);
+  return !problem;
+}
+
 int
 srv_cmd_backup (int argc, char **argv)
 {
@@ -114,8 +128,8 @@ srv_cmd_backup (int argc, char **argv)
       g_printerr (_ ("drawbridge-engine backup: say where to: backup TO\n"));
       return 2;
     }
-  if (!state)
-    state = dbr_place_state ();
+  if (!state_find (&state, "backup"))
+    return 1;
   if (is_same_file (state, argv[1]))
     {
       g_printerr (_ ("drawbridge-engine backup: %s is the state itself\n"), argv[1]);
@@ -150,8 +164,8 @@ srv_cmd_check (int argc, char **argv)
       g_printerr (_ ("drawbridge-engine %s: takes no argument %s\n"), "check", argv[1]);
       return 2;
     }
-  if (!state)
-    state = dbr_place_state ();
+  if (!state_find (&state, "check"))
+    return 1;
   if (srv_engine_check (state, &report, &error) && srv_engine_count (state, &counts, &error))
     {
       g_print (_ ("%s: sound. Checked: the file's structure, and %u rules about its records "

@@ -3,6 +3,8 @@
 
 #include "srv-listen.h"
 
+#include "srv-folder.h"
+
 #include <glib/gstdio.h>
 
 #include <errno.h>
@@ -81,17 +83,17 @@ static gboolean
 folder_check (const char *path, GError **error)
 {
   g_autofree char *folder = g_path_get_dirname (path);
-  struct stat info;
+  g_autofree char *problem = NULL;
 
-  if (g_mkdir_with_parents (folder, 0700) != 0 || g_stat (folder, &info) != 0)
+  if (g_mkdir_with_parents (folder, 0700) != 0)
     {
       system_error (error, "make the folder", folder);
       return FALSE;
     }
-  if (info.st_uid == geteuid () && (info.st_mode & 022) == 0)
+  problem = srv_folder_problem (folder);
+  if (!problem)
     return TRUE;
-  g_set_error (error, SRV_LISTEN_ERROR, SRV_LISTEN_ERROR_ADDRESS,
-               "the folder %s must be yours and writable for you only (chmod 700)", folder);
+  g_set_error_literal (error, SRV_LISTEN_ERROR, SRV_LISTEN_ERROR_ADDRESS, problem);
   return FALSE;
 }
 
@@ -170,6 +172,18 @@ unix_bind (const struct sockaddr_un *address, GError **error)
   return ok ? fd : -1;
 }
 
+gboolean
+srv_listen_check_unix (const char *path, GError **error)
+{
+  gsize max = sizeof ((struct sockaddr_un *) NULL)->sun_path - 1;
+
+  if (g_path_is_absolute (path) && strlen (path) <= max)
+    return TRUE;
+  g_set_error (error, SRV_LISTEN_ERROR, SRV_LISTEN_ERROR_ADDRESS,
+               "a socket's path is absolute and at most %zu bytes long: %s", max, path);
+  return FALSE;
+}
+
 SrvListen *
 srv_listen_unix (const char *path, GError **error)
 {
@@ -180,13 +194,8 @@ srv_listen_unix (const char *path, GError **error)
   int lock;
   int fd;
 
-  if (!g_path_is_absolute (path) || strlen (path) >= sizeof address.sun_path)
-    {
-      g_set_error (error, SRV_LISTEN_ERROR, SRV_LISTEN_ERROR_ADDRESS,
-                   "a socket's path is absolute and at most %zu bytes long: %s",
-                   sizeof address.sun_path - 1, path);
-      return NULL;
-    }
+  if (!srv_listen_check_unix (path, error))
+    return NULL;
   g_strlcpy (address.sun_path, path, sizeof address.sun_path);
   if (!folder_check (path, error) || (lock = lock_take (path, error)) < 0)
     return NULL;
@@ -273,10 +282,37 @@ tcp_bind (GSocketAddress *address, const char *shown, GError **error)
   return NULL;
 }
 
+/* What may be listened on; NULL: nothing that can be, or only with TLS. */
+static GSocketAddress *
+address_allowed (const char *host_port, const char *cert, GError **error)
+{
+  g_autoptr (GSocketAddress) address = address_parse (host_port, error);
+
+  if (!address || cert
+      || g_inet_address_get_is_loopback (
+          g_inet_socket_address_get_address (G_INET_SOCKET_ADDRESS (address))))
+    return g_steal_pointer (&address);
+  g_set_error (error, SRV_LISTEN_ERROR, SRV_LISTEN_ERROR_ADDRESS,
+               "%s is not loopback: tokens would travel in the clear. Give --tls-cert and "
+               "--tls-key, or listen on 127.0.0.1",
+               host_port);
+  return NULL;
+}
+
+gboolean
+srv_listen_check_tcp (const char *host_port, const char *cert, const char *key, GError **error)
+{
+  g_autoptr (GSocketAddress) address = address_allowed (host_port, cert, error);
+  g_autoptr (GTlsCertificate) certificate
+      = address && cert ? certificate_read (cert, key, error) : NULL;
+
+  return address && (!cert || certificate);
+}
+
 SrvListen *
 srv_listen_tcp (const char *host_port, const char *cert, const char *key, GError **error)
 {
-  g_autoptr (GSocketAddress) address = address_parse (host_port, error);
+  g_autoptr (GSocketAddress) address = address_allowed (host_port, cert, error);
   g_autoptr (GSocketAddress) bound = NULL;
   g_autoptr (GTlsCertificate) certificate = NULL;
   g_autofree char *host = NULL;
@@ -287,14 +323,6 @@ srv_listen_tcp (const char *host_port, const char *cert, const char *key, GError
   if (!address)
     return NULL;
   inet = g_inet_socket_address_get_address (G_INET_SOCKET_ADDRESS (address));
-  if (!cert && !g_inet_address_get_is_loopback (inet))
-    {
-      g_set_error (error, SRV_LISTEN_ERROR, SRV_LISTEN_ERROR_ADDRESS,
-                   "%s is not loopback: tokens would travel in the clear. Give --tls-cert and "
-                   "--tls-key, or listen on 127.0.0.1",
-                   host_port);
-      return NULL;
-    }
   if (cert && !(certificate = certificate_read (cert, key, error)))
     return NULL;
   socket = tcp_bind (address, host_port, error);

@@ -46,6 +46,13 @@ srv_listen_unix (const char *path, GError **error);
 SrvListen *
 srv_listen_tcp (const char *host_port, const char *cert, const char *key, GError **error);
 
+/* Could these be listened on at all? Changes nothing: what is refused is refused before anything is made. Errors:
+ * SRV_LISTEN_ERROR_ADDRESS, TLS. */
+gboolean
+srv_listen_check_unix (const char *path, GError **error);
+gboolean
+srv_listen_check_tcp (const char *host_port, const char *cert, const char *key, GError **error);
+
 /* Stops; removes its unix socket. */
 void
 srv_listen_free (SrvListen *self);

@@ -8,6 +8,7 @@
 #include "dbr-place.h"
 #include "srv-auth.h"
 #include "srv-command.h"
+#include "srv-folder.h"
 #include "srv-http.h"
 #include "srv-runner.h"
 #include "srv-world.h"
@@ -91,7 +92,6 @@ secret_read (const char *path)
 static SrvEngine *
 engine_open (const Options *options)
 {
-  g_autofree char *folder = g_path_get_dirname (options->state);
   g_autofree char *token_file = dbr_place_admin_token (options->state);
   g_autofree char *kept = secret_read (token_file);
   const SrvEngineOptions engine_options = { .file = options->state,
@@ -105,12 +105,6 @@ engine_open (const Options *options)
   g_autoptr (SrvEngine) engine = NULL;
   g_autoptr (GError) error = NULL;
 
-  if (g_mkdir_with_parents (folder, 0700) != 0)
-    {
-      g_printerr (_ ("drawbridge-engine: can't make the folder %s: %s\n"), folder,
-                  g_strerror (errno));
-      return NULL;
-    }
   if (is_new && kept)
     {
       g_printerr (
@@ -259,6 +253,46 @@ options_check (const Options *options)
   return FALSE;
 }
 
+/* Whatever is wrong with where to listen is said before a file is made. */
+static gboolean
+places_check (const Options *options)
+{
+  g_autoptr (GError) error = NULL;
+  gboolean ok = srv_listen_check_unix (options->socket, &error);
+
+  for (guint i = 0; ok && options->listen && options->listen[i]; i++)
+    ok = srv_listen_check_tcp (options->listen[i], options->tls_cert, options->tls_key, &error);
+  if (!ok)
+    g_printerr ("drawbridge-engine: %s\n", error->message);
+  return ok;
+}
+
+/* Foremen run in other folders: what they are shown, and what is hidden from them, is named from the root. */
+static gboolean
+state_prepare (Options *options)
+{
+  g_autofree char *folder = g_path_get_dirname (options->state);
+  g_autofree char *problem = NULL;
+
+  if (strcmp (options->state, ":memory:") == 0)
+    return TRUE;
+  if (g_mkdir_with_parents (folder, 0700) != 0)
+    {
+      g_printerr (_ ("drawbridge-engine: can't make the folder %s: %s\n"), folder,
+                  g_strerror (errno));
+      return FALSE;
+    }
+  char *state = srv_folder_resolve_state (options->state, &problem);
+  if (!state)
+    {
+      g_printerr ("drawbridge-engine: %s\n", problem);
+      return FALSE;
+    }
+  g_free (options->state);
+  options->state = state;
+  return TRUE;
+}
+
 int
 srv_cmd_serve (int argc, char **argv)
 {
@@ -302,15 +336,11 @@ srv_cmd_serve (int argc, char **argv)
   options.socket = socket ? socket : dbr_place_socket ();
   if (!options.state)
     options.state = dbr_place_state ();
-  /* Foremen run in other folders: what they are shown, and what is hidden from them, is named from the root. */
-  char *state = strcmp (options.state, ":memory:") == 0
-                    ? g_strdup (options.state)
-                    : g_canonicalize_filename (options.state, NULL);
-  g_free (options.state);
-  options.state = state;
   srv_world_init (&options.world, &options.refusal);
   umask (077);
   signal (SIGPIPE, SIG_IGN);
+  if (!places_check (&options) || !state_prepare (&options))
+    return 1;
   engine = engine_open (&options);
   return engine ? serve (engine, &options) : 1;
 }

@@ -352,6 +352,55 @@ def sockets():
         other = subprocess.run([PROGRAM, "serve", "--socket", engine.socket, "--state", engine.state, *options],
                                capture_output=True, text=True, timeout=WATCHDOG_S)
         tap.ok(other.returncode in (1, 2) and words in other.stderr, "serve " + " ".join(options)[:40], other.stderr)
+    # None of them had made anything: no folder, no state, no token, no socket.
+    fresh = engine.folder / "fresh"
+    for options in (["--listen", "0.0.0.0:0"], ["--listen", "127.0.0.1:0", "--listen", "[::]:0"], ["--listen", "nonsense"],
+                    ["--listen", "127.0.0.1:0", "--tls-cert", "/nonexistent"], ["--max-wait", "31"], ["--socket", "relative"]):
+        other = subprocess.run([PROGRAM, "serve", "--socket", str(fresh / "run" / "s"), "--state", str(fresh / "state" / "e.db"), *options],
+                               capture_output=True, text=True, timeout=WATCHDOG_S)
+        tap.ok(other.returncode in (1, 2) and other.stderr and not fresh.exists(), "refused before anything is made: " + " ".join(options),
+               other.stderr)
+    engine.close()
+
+
+def state_folders():
+    """Who may write the state's folder could put another state in its place: serve, check and backup refuse it."""
+    engine = Engine().start()
+    engine.stop()
+    folder, link = pathlib.Path(engine.state).parent, engine.folder / "link"
+    commands = (["serve", "--socket", engine.socket], ["check"], ["backup", str(engine.folder / "copy.db")])
+
+    def refused(state, words, name):
+        for command in commands:
+            done = subprocess.run([PROGRAM, *command, "--state", str(state)], capture_output=True, text=True, timeout=WATCHDOG_S)
+            tap.ok(done.returncode == 1 and words in done.stderr, f"{command[0]}: {name}", done.stderr)
+
+    for mode in (0o777, 0o770, 0o1777):
+        folder.chmod(mode)
+        refused(engine.state, f"the folder {folder} must be yours and writable for you only (chmod 700)", f"a state folder of mode {mode:o}")
+    link.symlink_to(folder)
+    refused(link / "engine.db", "must be yours and writable for you only", "the same behind a link")
+    folder.chmod(0o700)
+    if os.geteuid() == 0:
+        os.chown(folder, 12345, -1)
+        refused(engine.state, "must be yours", "a state folder of somebody else")
+        os.chown(folder, 0, -1)
+        os.lchown(link, 12345, -1)
+        refused(link / "engine.db", "the link", "a link of somebody else")
+        os.lchown(link, 0, -1)
+    (engine.folder / "file-link").mkdir(0o700)
+    (engine.folder / "file-link" / "engine.db").symlink_to(engine.state)
+    refused(engine.folder / "file-link" / "engine.db", "is a link: name the file itself", "a state file that is a link")
+    for command, words in ((["check"], "sound"), (["backup", str(engine.folder / "copy.db")], "")):
+        done = subprocess.run([PROGRAM, *command, "--state", str(link / "engine.db")], capture_output=True, text=True, timeout=WATCHDOG_S)
+        tap.ok(done.returncode == 0 and words in done.stdout, f"{command[0]}: a link of ours to a folder of ours is followed", done.stderr)
+    other = subprocess.run([PROGRAM, "serve", "--socket", engine.socket, "--state", "/dev/null/engine.db"], capture_output=True, text=True,
+                           timeout=WATCHDOG_S)
+    tap.ok(other.returncode == 1 and "/dev/null" in other.stderr, "a folder that can't be made is told", other.stderr)
+    engine.start()
+    other = subprocess.run([PROGRAM, "serve", "--socket", str(engine.folder / "run" / "other.sock"), "--state", str(link / "engine.db")],
+                           capture_output=True, text=True, timeout=WATCHDOG_S)
+    tap.ok(other.returncode == 1 and "another engine has" in other.stderr, "two engines on one file, however it is spelled", other.stderr)
     engine.close()
 
 
@@ -513,7 +562,7 @@ def served(part):
 
 def main():
     """With arguments: only those parts."""
-    parts = {part.__name__: part for part in (slow_clients, unread, codings, sockets, defaults, tcp)}
+    parts = {part.__name__: part for part in (slow_clients, unread, codings, sockets, state_folders, defaults, tcp)}
     for name in sys.argv[1:] or ["whole", *parts]:
         parts[name]() if name in parts else served(globals()[name])
     tap.end()

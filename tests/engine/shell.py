@@ -163,14 +163,20 @@ def decisions(shell, foreman):
     shell.type("live plans", "project remove app", 1, "live plan", "drawbridge engine reject PLAN VERSION", "drawbridge engine cancel plan=PLAN")
     second = plan(shell, foreman, "Logout", task("Button"))
     shell.type("good", f"reject {second['id']} {second['version']} not now", 0, "Rejected", "The foreman is told")
-    third = plan(shell, foreman, "Theme", task("Dark"))
+    third = plan(shell, foreman, "Theme", task("Dark"), task("Light", "Dark"), task("Grey"))
     undo = find(r"To undo it: (drawbridge engine .*)", shell.type(
         "for good", f"approve {third['id']} {third['version']} and_stop_asking=true", 0, 'approval, from "always" to "never"'))
     shell.type("undone as it was printed", undo.removeprefix("drawbridge engine "), 0, 'approval: from "never" to "always"')
     return first, third
 
 
-def tasks(shell, worker, first, third):
+def work(shell, worker, outcome):
+    job = shell.ask("POST", "/jobs/claim", {"worker": "w", "wait": 0}, worker)["job"]
+    shell.ask("POST", f"/jobs/{job if isinstance(job, int) else job['id']}/finish",
+              {"sequence": 1, "outcome": outcome, "text": "compiling\nexit status 3"}, worker)
+
+
+def tasks(shell, worker, lease, first, third):
     form, tests = [one["id"] for one in first["tasks"]]
     shell.type("good", f"note {form} mind the umlauts", 0, f"Noted on task {form}")
     shell.type("good", f"task {form}", 0, "Form", "Do Form well.", "mind the umlauts", f"drawbridge engine history task={form}")
@@ -181,28 +187,36 @@ def tasks(shell, worker, first, third):
     shell.type("not in review", f"review {form} done", 1, "review")
     shell.type("wrong word", f"review {form} finished", 2, "not one of: done, ready")
     shell.type("missing", f"review {form}", 2, "state: is required", "It is: drawbridge engine review TASK done|ready")
-    job = shell.ask("POST", "/jobs/claim", {"worker": "w", "wait": 0}, worker)
-    job = job.get("job") or job
-    shell.ask("POST", f"/jobs/{job['id']}/finish", {"sequence": 1, "outcome": "review"}, worker)
-    reviewed = job["task"]["id"] if isinstance(job["task"], dict) else job["task"]
-    shell.type("good", f"review {reviewed} ready", 0, "is ready")
+    work(shell, worker, "failed")
+    retry = find(r"to have it done again: drawbridge engine (.*)", shell.type("a failed one is shown", "status app", 0, "has failed tasks: Login",
+                 f"task {form} failed: Form", "exit status 3"))
+    shell.type("why", f"plan {first['id']}", 0, f"task {form} failed", "exit status 3")
+    shell.type("as it was printed", retry, 0, f"Task {form} is ready")
+    work(shell, worker, "review")
+    shell.ask("POST", f"/leases/{lease}/end", {})
+    text = shell.type("nobody else reviews it", "status app", 0, "has tasks to review", f"task {form} in review: Form")
+    shell.type("as it was printed", find(r"to have it done again: drawbridge engine (.*)", text), 0, f"Task {form} is ready")
+    work(shell, worker, "review")
+    shell.type("as it was printed", find(r"if it is good: drawbridge engine (.*)", text), 0, f"Task {form} is done")
+    shell.type("what is next", "status app", 0, f"task {tests} ready")
     shell.type("good", f"cancel {tests} for now", 0, "Cancelled 1 task")
-    shell.type("good", f"retry {tests}", 0, f"Task {tests} is")
-    shell.type("good", f"cancel {form} dependents=true not needed", 0, "Cancelled 2 tasks", "now cancelled")
     shell.type("missing", "cancel", 2, "exactly one of task, plan", "It is: drawbridge engine cancel TASK|plan=PLAN")
     shell.type("wrong word", "cancel everything", 2, "expected an integer")
     shell.type("missing", "retry", 2, "is required")
+    other = third["tasks"]
+    shell.type("good", f"cancel {other[0]['id']} dependents=true not needed", 0, "Cancelled 2 tasks")
+    shell.type("good", f"retry {other[0]['id']}", 0, f"Task {other[0]['id']} is")
     shell.type("a plan as a whole", f"cancel plan={third['id']}", 0, f"Cancelled what was left of plan {third['id']}", "now cancelled")
     shell.type("nothing left", f"cancel plan={third['id']}", 1, f"Plan {third['id']} is cancelled")
     shell.type("unknown id", "cancel plan=999999", 1, "no plan 999999")
 
 
-def talk(shell, foreman, number):
+def talk(shell, number):
     shell.type("good", 'ask project=app "Add a login page, with LANG=de = German"', 0, "to project")
     shell.type("again", 'ask project=app "Add a login page, with LANG=de = German"', 0, "A repeat of message", "reword it")
     shell.type("a slip among the words", "ask projct=app hello", 2, 'no argument "projct"', "Did you mean project?", "quote the text")
     shell.type("missing", "ask", 2, "text: is required", "It is: drawbridge engine ask [project=PROJECT] TEXT")
-    question = shell.ask("POST", f"/projects/{number}/questions", {"text": "Which one?", "options": ["A", "B"]}, foreman)["id"]
+    question = shell.ask("POST", f"/projects/{number}/questions", {"text": "Which one?", "options": ["A", "B"]})["id"]
     shell.type("it is shown", "status app", 0, f"question {question} ", "Which one? (options: A, B)",
                f"to answer it: drawbridge engine answer question={question} text=ANSWER")
     shell.type("good", f"answer {question} the B, please", 0, "the B, please")
@@ -250,6 +264,10 @@ def words(shell):
     TAP.ok(done.returncode == 0 and "lease end LEASE" in done.stdout, "help of all", done.stdout)
     commands = re.findall(r"^  ([a-z]+(?: [a-z]+)?)(?: [^a-z].*| [a-z|]+ NAME| [a-z]+=.*)?\n      ", done.stdout, re.M)
     TAP.ok(len(commands) == 23, "23 commands", commands)
+    page = (pathlib.Path(__file__).resolve().parents[2] / "doc" / "drawbridge.1").read_text(encoding="utf-8")
+    page = page[page.index('.SS "drawbridge engine'):page.index(".SH GATES")].replace('"', " ")
+    absent = [command for command in commands if not re.search(rf"^\.BR .*[ ,]{command} ", page, re.M)]
+    TAP.ok(not absent, "all are in the man page", absent)
     for command in commands:
         done = shell.run(*command.split(), "--help")
         TAP.ok(done.returncode == 0 and done.stdout.startswith(f"Usage: drawbridge engine {command}"), f"{command} --help", done.stdout + done.stderr)
@@ -269,11 +287,11 @@ def main():
     worker = tokens(shell)
     foreman, lease = leases(shell)
     first, third = decisions(shell, foreman)
-    tasks(shell, worker, first, third)
-    talk(shell, foreman, number)
+    tasks(shell, worker, lease, first, third)
+    talk(shell, number)
     holds(shell)
     reading(shell)
-    shell.type("good", f"lease end {lease}", 0, "is over")
+    shell.type("over already", f"lease end {lease}", 1, "lease")
     shell.type("good", "project remove app", 0, "Removed project")
     shell.type("removed", "status app", 1, "app" if UNKNOWN_NAMES else "repository URL")
     printed(words(shell))

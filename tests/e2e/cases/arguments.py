@@ -180,6 +180,10 @@ def shell_mistakes():
             (("call", "get_dag", "--arguments", "[]"), "the arguments are no JSON object: it is another value"),
             (("call", "list_dgs"), 'no tool "list_dgs" in any shipped backend (airflow, engine). Did you mean list_dags? "drawbridge tools" lists them.'),
             (("call", "--backend", "airflow", "list_dgs"), 'no tool "list_dgs" in airflow. Did you mean list_dags? "drawbridge tools airflow" lists them.'),
+            (("call", "engine", "stats"), 'no tool "stats" in engine. Did you mean status? "drawbridge tools engine" lists them.'),
+            (("call", "airflow"), '"airflow" is a backend, not a tool; "drawbridge tools airflow" lists its tools.'),
+            (("call", "status"), 'several have a tool "status": engine --offer foreman, engine --offer client, engine --offer coordinator, '
+                                 'engine --offer admin. Choose one with --backend NAME, --client, --coordinator or --offer NAME.'),
             (("call", "list_dags", "--output=yaml"), '--output takes text or json, not "yaml"'),
             (("tools", "--output=yaml"), '--output takes text or json, not "yaml"'),
             (("engine", "status", "--output=yaml"), '--output takes text or json, not "yaml"'),

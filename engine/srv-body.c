@@ -43,21 +43,28 @@ srv_call_has_problem (const SrvCall *self, const char *field)
   return FALSE;
 }
 
-SrvReply *
-srv_call_refuse (SrvCall *self)
+char *
+srv_call_problems (const SrvCall *self)
 {
   const json_t *first = json_array_get (self->errors, 0);
   gsize count = json_array_size (self->errors);
-  g_autoptr (GString) detail = g_string_new (NULL);
+  GString *text = g_string_new (NULL);
 
-  g_string_append_printf (detail, "%s %s", json_string_value (json_object_get (first, "field")),
+  g_string_append_printf (text, "%s %s", json_string_value (json_object_get (first, "field")),
                           json_string_value (json_object_get (first, "problem")));
   if (count > 1)
-    g_string_append_printf (detail, "; %" G_GSIZE_FORMAT " more problem%s", count - 1,
+    g_string_append_printf (text, "; %" G_GSIZE_FORMAT " more problem%s", count - 1,
                             count > 2 ? "s" : "");
-  g_string_append_c (detail, '.');
-  return srv_reply_problem (422, "invalid", detail->str,
-                            json_pack ("{s:O}", "errors", self->errors));
+  g_string_append_c (text, '.');
+  return g_string_free (text, FALSE);
+}
+
+SrvReply *
+srv_call_refuse (SrvCall *self)
+{
+  g_autofree char *detail = srv_call_problems (self);
+
+  return srv_reply_problem (422, "invalid", detail, json_pack ("{s:O}", "errors", self->errors));
 }
 
 static char *

@@ -57,6 +57,9 @@ srv_call_is_bad (const SrvCall *self);
 /* Has the field a problem already? What else is wrong with it then says nothing new. */
 gboolean
 srv_call_has_problem (const SrvCall *self, const char *field);
+/* The first one as a sentence, and how many more. (transfer full) */
+char *
+srv_call_problems (const SrvCall *self);
 /* 422 with all of them: code "invalid". */
 SrvReply *
 srv_call_refuse (SrvCall *self);

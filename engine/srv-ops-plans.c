@@ -366,10 +366,10 @@ choose_reasons (SrvCall *call, guint own, guint *out_chosen)
         "is needed: the plan waits for several reasons; name those to settle for good");
   if (!srv_call_is_bad (call))
     return NULL;
-  SrvReply *refusal = srv_call_refuse (call);
-  json_object_set_new (refusal->body, "code", json_string ("reasons_needed"));
-  json_object_set_new (refusal->body, "reasons", reason_list (own));
-  return refusal;
+  g_autofree char *detail = srv_call_problems (call);
+  return srv_reply_problem (
+      422, "reasons_needed", detail,
+      json_pack ("{s:O, s:o}", "errors", call->errors, "reasons", reason_list (own)));
 }
 
 /* One setting made what the person would have made of it; nothing is said of what was so already. */

@@ -5,6 +5,9 @@
 #include "config.h"
 
 #include "srv-call.h"
+#include "srv-codes.h"
+
+#include <string.h>
 
 void
 srv_reply_free (SrvReply *self)
@@ -57,9 +60,28 @@ status_title (guint status)
     }
 }
 
+static gboolean
+is_known (guint status, const char *code)
+{
+#define ROW(a_status, a_code) { a_status, #a_code },
+  static const struct
+  {
+    guint status;
+    const char *code;
+  } known[] = { SRV_CODES (ROW) };
+#undef ROW
+
+  for (guint i = 0; i < G_N_ELEMENTS (known); i++)
+    if (known[i].status == status && strcmp (known[i].code, code) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 SrvReply *
 srv_reply_problem (guint status, const char *code, const char *detail, json_t *extra)
 {
+  if (!is_known (status, code))
+    g_critical ("the code %s with status %u is not in srv-codes.h", code, status);
   json_t *body
       = json_pack ("{s:s, s:s, s:i, s:s, s:s}", "type", "about:blank", "title",
                    status_title (status), "status", (int) status, "detail", detail, "code", code);

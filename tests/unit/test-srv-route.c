@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
+#include "srv-codes.h"
 #include "srv-input.h"
 #include "srv-openapi.h"
 #include "srv-poll.h"
@@ -243,19 +244,23 @@ test_stream_text (void)
 }
 
 static const json_t *
-resolve (const json_t *document, const json_t *node)
+find (const json_t *document, const char *path)
 {
-  const char *ref = json_string_value (json_object_get (node, "$ref"));
-  g_auto (GStrv) parts = NULL;
+  g_auto (GStrv) parts = g_strsplit (path, "/", -1);
+  const json_t *node = document;
 
-  if (!ref)
-    return node;
-  parts = g_strsplit (ref + 2, "/", -1);
-  node = document;
   for (guint i = 0; parts[i]; i++)
     node = json_object_get (node, parts[i]);
   g_assert_nonnull (node);
   return node;
+}
+
+static const json_t *
+resolve (const json_t *document, const json_t *node)
+{
+  const char *ref = json_string_value (json_object_get (node, "$ref"));
+
+  return ref ? find (document, ref + 2) : node;
 }
 
 /* The parameters of one kind, sorted. */
@@ -329,6 +334,79 @@ test_document (void)
   json_decref (document);
 }
 
+/* ---- codes: the document's are those of the list, both ways */
+static const struct
+{
+  const char *status, *code;
+} codes[] = {
+#define ROW(status, code) { #status, #code },
+  SRV_CODES (ROW)
+#undef ROW
+};
+
+static gboolean
+has_text (const json_t *array, const char *text)
+{
+  for (gsize i = 0; i < json_array_size (array); i++)
+    if (strcmp (json_string_value (json_array_get (array, i)), text) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* A response that an operation may answer with: its x-codes are those of its status. */
+static void
+response_check (const json_t *document, const char *status, const json_t *response)
+{
+  const json_t *stated = json_object_get (resolve (document, response), "x-codes");
+  gsize n = 0;
+
+  if (status[0] < '4')
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (codes); i++)
+    if (strcmp (codes[i].status, status) == 0)
+      {
+        n++;
+        if (!has_text (stated, codes[i].code))
+          g_error ("the document has no %s with %s", codes[i].code, status);
+      }
+  g_assert_cmpuint (json_array_size (stated), ==, n);
+}
+
+static void
+test_codes (void)
+{
+  json_error_t error;
+  json_t *document = json_loads (srv_openapi, JSON_REJECT_DUPLICATES, &error);
+  const json_t *stated = find (document, "components/schemas/Problem/properties/code/enum");
+  g_autoptr (GHashTable) distinct = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  const char *path, *method, *status;
+  json_t *methods, *operation, *response;
+
+  for (guint i = 0; i < G_N_ELEMENTS (codes); i++)
+    {
+      g_hash_table_add (distinct, (gpointer) (guintptr) codes[i].code);
+      if (!has_text (stated, codes[i].code))
+        g_error ("the document has no %s", codes[i].code);
+    }
+  g_assert_cmpuint (json_array_size (stated), ==, g_hash_table_size (distinct));
+  json_object_foreach (json_object_get (document, "paths"), path, methods)
+  {
+    json_object_foreach (methods, method, operation)
+    {
+      json_object_foreach (json_object_get (operation, "responses"), status, response)
+      {
+        response_check (document, status, response);
+        g_hash_table_add (seen, (gpointer) (guintptr) g_intern_string (status));
+      }
+    }
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (codes); i++)
+    if (strcmp (codes[i].status, "405") != 0) /* of no operation */
+      g_assert_true (g_hash_table_contains (seen, codes[i].status));
+  json_decref (document);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -338,6 +416,7 @@ main (int argc, char **argv)
   g_test_add_func ("/srv-route/refusals", test_refusals);
   g_test_add_func ("/srv-route/query", test_query);
   g_test_add_func ("/srv-route/document", test_document);
+  g_test_add_func ("/srv-route/codes", test_codes);
   g_test_add_func ("/srv-input/body", test_body);
   g_test_add_func ("/srv-input/headers", test_headers);
   g_test_add_func ("/srv-poll/stream-text", test_stream_text);

@@ -115,17 +115,19 @@ append_plans (Status *self, json_t *list, SrvFind what, guint limit)
 }
 
 /* ------------------------------------------------------------------ needs you */
+/* What the user decides about: the tasks that wait, and what they may touch. */
 static json_t *
-awaiting_list (const SrvPlanSet *set)
+waiting_list (const SrvPlanSet *set, gboolean only_awaiting)
 {
   json_t *list = json_array ();
 
   for (guint i = 0; i < set->tasks->len; i++)
     {
       const SrvTask *task = g_ptr_array_index (set->tasks, i);
-      if (task->awaiting)
-        json_array_append_new (
-            list, json_pack ("{s:I, s:s}", "id", (json_int_t) task->id, "title", task->title));
+      if (only_awaiting ? task->awaiting != 0 : task->state != SRV_TASK_CANCELLED)
+        json_array_append_new (list,
+                               json_pack ("{s:I, s:s, s:o}", "id", (json_int_t) task->id, "title",
+                                          task->title, "paths", srv_render_list (task->paths)));
     }
   return list;
 }
@@ -170,9 +172,9 @@ append_needs_of_plan (json_t *list, SrvPlanSet *set)
     {
       gboolean partial = srv_plan_set_is_partial (set);
       json_t *need = need_of_plan (partial ? "tasks" : "plan", set);
+      json_object_set_new (need, "summary", srv_render_text (set->plan->summary));
       json_object_set_new (need, "waits", srv_render_waits (set));
-      if (partial)
-        json_object_set_new (need, "awaiting", awaiting_list (set));
+      json_object_set_new (need, partial ? "awaiting" : "tasks", waiting_list (set, partial));
       json_array_append_new (list, need);
     }
   append_need_of_tasks (list, set, "failed", SRV_TASK_FAILED);

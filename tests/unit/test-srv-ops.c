@@ -487,6 +487,31 @@ test_plan_problems (Shop *shop, gconstpointer data)
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "items")), ==, 0);
 }
 
+/* What waits can be decided about from what needs_you says alone. */
+static void
+test_needs_of_plans (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS), ==, 201);
+  const char *plan = ID ("id");
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "plan");
+  g_assert_cmpstr (TEXT ("needs_you.0.summary"), ==, "A cart");
+  g_assert_cmpstr (TEXT ("needs_you.0.tasks.0.title"), ==, "Model");
+  g_assert_cmpstr (TEXT ("needs_you.0.tasks.0.paths.0"), ==, "src/model/**");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you.0.tasks.1.paths")), ==, 0);
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1}"), ==, 200);
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_ADD, plan,
+                          "{\"title\": \"Extra\", \"brief\": \"e\", \"paths\": [\"doc/*\"]}"),
+                    ==, 201);
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "tasks");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you.0.awaiting")), ==, 1);
+  g_assert_cmpstr (TEXT ("needs_you.0.awaiting.0.paths.0"), ==, "doc/*");
+}
+
 static void
 test_amend (Shop *shop, gconstpointer data)
 {
@@ -1221,6 +1246,7 @@ main (int argc, char **argv)
   SHOP ("/srv-ops/questions", test_questions);
   SHOP ("/srv-ops/idempotency", test_idempotency);
   SHOP ("/srv-ops/plan-problems", test_plan_problems);
+  SHOP ("/srv-ops/needs-of-plans", test_needs_of_plans);
   SHOP ("/srv-ops/amend", test_amend);
   SHOP ("/srv-ops/reject", test_reject);
   SHOP ("/srv-ops/nothing", test_nothing);

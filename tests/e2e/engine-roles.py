@@ -121,7 +121,7 @@ def ask(client, coordinator):
     client("asks it again", "ask_foreman", {"text": "Add search", "repo_url": "ssh://git@example.org/acme/shop"}, "A repeat of message ",
            "reword it")
     coordinator("a project that is not there", "ask_foreman", {"text": "x", "repo_url": "https://example.org/a/b"}, "404",
-                "list_projects shows", status=1)
+                "There are: ", SHOP, "list_projects shows", status=1)
     return number(r"Message (\d+)", text)
 
 

@@ -19,7 +19,6 @@ from engine_http import BUILD, WATCHDOG_S, Engine, Tap  # noqa: E402
 
 PROGRAM = str(pathlib.Path(BUILD).resolve() / "drawbridge")
 TAP = Tap()
-UNKNOWN_NAMES = False  # until the engine's own words about names are there
 # What only a model, the API or an administrator of servers would understand.
 FOREIGN = ("list_projects", "ask_foreman", "question_answer", "plan_approve", "plan_reject", "plan_show", "task_cancel", "task_retry",
            "task_update", "task_review", "task_note", "hold_place", "hold_release", "project_set", "project_add", "token_new", "lease_take",
@@ -51,7 +50,7 @@ class Shell:
             found = text.find(want, at)
             missing += [want] if found < 0 else []
             at = max(at, found)
-        foreign = [word for word in FOREIGN if word in done.stdout + done.stderr and not (word == "repo_url" and (line.startswith("project add") or not UNKNOWN_NAMES))]
+        foreign = [word for word in FOREIGN if word in done.stdout + done.stderr and not (word == "repo_url" and line.startswith("project add"))]
         SEEN.update(re.findall(r"drawbridge engine ([^\n\"]*)", done.stdout + done.stderr))
         good = done.returncode == status and not missing and not foreign and (other == "" or status == 0)
         TAP.ok(good, f"{name}: {line}", f"status {done.returncode}, missing {missing}, foreign {foreign}\n{done.stdout}\n--\n{done.stderr}")
@@ -100,7 +99,7 @@ def projects(shell):
     shell.type("missing", "project set", 2, "is required", "It is: ")
     for line in ("project set nope approval=never", "project remove nope", "lease nope me", "status nope", "history nope",
                  "ask project=nope hello", "hold project=nope why", "release project=nope"):
-        shell.type("no such project", line, 1, "nope" if UNKNOWN_NAMES else "repository URL")
+        shell.type("no such project", line, 1, "nope", "There are: ")
     shell.type("several", "ask hello", 1, "several projects", "project=", "app, docs")
     return number
 
@@ -160,7 +159,7 @@ def decisions(shell, foreman):
     shell.type("as it was printed", f"approve plan={number} version={version}", 0, "Ready for a worker:", "Form", "!Tests", "!unix:")
     shell.type("decided already", f"approve {number} {version + 1}", 1, "Nothing was changed", f"drawbridge engine plan {number}")
     shell.type("decided already", f"reject {number} {version + 1}", 1, "Nothing was changed", f"drawbridge engine cancel plan={number}")
-    shell.type("live plans", "project remove app", 1, "live plan", "drawbridge engine reject PLAN VERSION", "drawbridge engine cancel plan=PLAN")
+    shell.type("live plans", "project remove app", 1, "has 1 live plan: reject or cancel it first", "drawbridge engine reject PLAN VERSION", "drawbridge engine cancel plan=PLAN")
     second = plan(shell, foreman, "Logout", task("Button"))
     shell.type("good", f"reject {second['id']} {second['version']} not now", 0, "Rejected", "The foreman is told")
     third = plan(shell, foreman, "Theme", task("Dark"), task("Light", "Dark"), task("Grey"))
@@ -293,7 +292,7 @@ def main():
     reading(shell)
     shell.type("over already", f"lease end {lease}", 1, "lease")
     shell.type("good", "project remove app", 0, "Removed project")
-    shell.type("removed", "status app", 1, "app" if UNKNOWN_NAMES else "repository URL")
+    shell.type("removed", "status app", 1, "app")
     printed(words(shell))
     TAP.equal(shell.engine.close(), 0, "the engine ends well")
     done = shell_without_engine()

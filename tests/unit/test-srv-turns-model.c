@@ -35,7 +35,7 @@ typedef struct
   GRand *rand;
   gboolean has_command, held;
   gint64 lease; /* 0: nobody holds the project */
-  gboolean is_chat;
+  SrvLeaseKind kind;
   gint64 expires;
   char *token, *old_token;
   guint failures;
@@ -57,9 +57,9 @@ count_waiting (const Model *model)
 }
 
 static void
-hold_lease (Model *model, gboolean is_chat, gint64 seconds)
+hold_lease (Model *model, SrvLeaseKind kind, gint64 seconds)
 {
-  model->is_chat = is_chat;
+  model->kind = kind;
   model->expires = model->base.now + seconds * G_USEC_PER_SEC;
   for (guint i = 0; i < model->n_messages; i++)
     if (model->messages[i].state == SRV_MESSAGE_WAITING)
@@ -81,7 +81,7 @@ end_lease (Model *model, gboolean failed)
       Message *message = &model->messages[i];
       if (message->state != SRV_MESSAGE_DELIVERED || message->ended)
         continue;
-      if ((failed || model->is_chat) && message->deliveries < SRV_MAX_DELIVERIES)
+      if ((failed || model->kind == SRV_LEASE_CHAT) && message->deliveries < SRV_MAX_DELIVERIES)
         message->state = SRV_MESSAGE_WAITING;
       else
         {
@@ -95,7 +95,9 @@ static SrvOutcome
 outcome_of (const Model *model)
 {
   if (model->lease)
-    return model->is_chat ? SRV_OUTCOME_ATTACHED : SRV_OUTCOME_TURN_RUNNING;
+    return model->kind == SRV_LEASE_CHAT   ? SRV_OUTCOME_ATTACHED
+           : model->kind == SRV_LEASE_HAND ? SRV_OUTCOME_LEASED
+                                           : SRV_OUTCOME_TURN_RUNNING;
   if (model->held)
     return SRV_OUTCOME_HOLD;
   if (!model->has_command)
@@ -129,7 +131,7 @@ settle (Model *model, gint64 seconds)
   g_assert_cmpint (model->granted != NULL, ==, is_due);
   if (!is_due)
     return;
-  hold_lease (model, FALSE, TURN_S);
+  hold_lease (model, SRV_LEASE_TURN, TURN_S);
   model->lease = model->granted->lease;
   model->token = g_strdup (model->granted->token);
   g_clear_pointer (&model->granted, srv_turn_free);
@@ -171,7 +173,7 @@ compare (Model *model)
 
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_cmpstr (srv_fixture_text (f, "foreman"), ==,
-                   model->lease ? (model->is_chat ? "attached" : "awake")
+                   model->lease ? (model->kind == SRV_LEASE_CHAT ? "attached" : "awake")
                                 : (model->has_command ? "asleep" : "none"));
   g_assert_cmpint (srv_fixture_int (f, "waiting_messages"), ==, count_waiting (model));
   g_assert_cmpint (!json_is_null (srv_fixture_get (f, "foreman_trouble")), ==, model->failures > 0);
@@ -249,7 +251,7 @@ op_take (Model *model)
       return;
     }
   g_assert_cmpuint (status, ==, 201);
-  hold_lease (model, is_chat, is_chat ? CHAT_S : TURN_S);
+  hold_lease (model, is_chat ? SRV_LEASE_CHAT : SRV_LEASE_HAND, is_chat ? CHAT_S : TURN_S);
   model->lease = srv_fixture_int (f, "id");
   model->token = g_strdup (srv_fixture_text (f, "token"));
 }
@@ -281,7 +283,7 @@ op_end (Model *model)
   g_assert_cmpuint (CALL (&f->admin, LEASE_END, srv_fixture_id (model->lease), bodies[which]), ==,
                     200);
   end_lease (model, which >= 2);
-  if (model->is_chat || which == 2)
+  if (model->kind != SRV_LEASE_TURN || which == 2)
     return;
   if (which < 2)
     model->failures = 0;
@@ -376,8 +378,8 @@ work_off (Model *model)
           CALL (&f->admin, LEASE_END, srv_fixture_id (model->lease), "{\"outcome\": \"done\"}");
           g_assert_cmpuint (f->status, ==, 200);
           end_lease (model, FALSE);
-          model->failures = model->is_chat ? model->failures : 0;
-          model->next = model->is_chat ? model->next : 0;
+          model->failures = model->kind == SRV_LEASE_TURN ? 0 : model->failures;
+          model->next = model->kind == SRV_LEASE_TURN ? 0 : model->next;
         }
       if (turn == 0)
         op_command (model, TRUE);

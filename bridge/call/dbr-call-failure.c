@@ -378,12 +378,38 @@ append_address (GString *out, const DbrCall *self)
     g_string_append_printf (out, "\n%s", backend->unreachable);
 }
 
+/* Whether a person reads it who typed a command. */
+static gboolean
+is_for_shell (const DbrCall *self)
+{
+  return self->catalogue->offer && self->catalogue->offer->is_shell_only;
+}
+
+/* Nothing came back, or nothing went out. */
+static void
+append_silence (GString *out, const DbrStep *step, const DbrPart *part, const EngResponse *response)
+{
+  gboolean is_connection
+      = response->error->code == ENG_ERROR_RESOLVE || response->error->code == ENG_ERROR_CONNECT;
+
+  if (is_for_shell (step->call) && is_connection)
+    g_string_append_printf (out, "Nothing was done: %s.", part->error);
+  else
+    g_string_append_printf (out, "%s%s: %s%s",
+                            response->sent == ENG_NOT_SENT ? "Nothing was sent to "
+                                                           : "No answer from ",
+                            part->url, part->error, try_text (response->error->code));
+  if (is_connection)
+    append_address (out, step->call);
+  if (response->error->code == ENG_ERROR_AUTH)
+    append_credentials (out, step->call);
+}
+
 /* What was answered; to a person, where the backend words its failures itself, only that. */
 static void
 append_refusal (GString *out, DbrStep *step, const DbrPart *part, const EngResponse *response)
 {
-  const DbrOffer *offer = step->call->catalogue->offer;
-  g_autofree char *code = offer && offer->is_shell_only ? code_of (step, part) : NULL;
+  g_autofree char *code = is_for_shell (step->call) ? code_of (step, part) : NULL;
   g_autofree char *detail = code ? detail_of (step->call, response) : NULL;
 
   if (detail && *detail)
@@ -406,16 +432,6 @@ dbr_call_failure_text (DbrStep *step, const DbrPart *part, const EngResponse *re
   else if (is_write (step) && response->sent != ENG_NOT_SENT)
     append_unknown_outcome (out, step, part);
   else
-    {
-      g_string_append_printf (out, "%s%s: %s",
-                              response->sent == ENG_NOT_SENT ? "Nothing was sent to "
-                                                             : "No answer from ",
-                              part->url, part->error);
-      g_string_append (out, try_text (response->error->code));
-      if (response->error->code == ENG_ERROR_RESOLVE || response->error->code == ENG_ERROR_CONNECT)
-        append_address (out, step->call);
-      if (response->error->code == ENG_ERROR_AUTH)
-        append_credentials (out, step->call);
-    }
+    append_silence (out, step, part, response);
   return g_string_free (g_steal_pointer (&out), FALSE);
 }

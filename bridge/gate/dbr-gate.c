@@ -376,6 +376,15 @@ how_to_open (const DbrGate *self, const char *remedy)
       remedy);
 }
 
+/* Who typed a command doesn't know the tool behind it. */
+static const char *
+called (const DbrGate *self, const DbrTool *tool)
+{
+  const DbrOffer *offer = self->catalogue->offer;
+
+  return offer && offer->is_shell_only ? "this command" : tool->name;
+}
+
 static char *
 access_text (const DbrGate *self, const DbrTool *tool, DbrAccess access, const char *what)
 {
@@ -386,12 +395,12 @@ access_text (const DbrGate *self, const DbrTool *tool, DbrAccess access, const c
   if (*remedy == '\0')
     return g_strdup_printf ("Refused, nothing was sent: %s needs %s access to %s, and this "
                             "catalogue has no gate that opens it.%s%s",
-                            tool->name, dbr_access_name (access), self->origin,
+                            called (self, tool), dbr_access_name (access), self->origin,
                             what ? " Asked for: " : "", what ? what : "");
   g_autofree char *how = how_to_open (self, remedy);
   return g_strdup_printf (
-      "Refused, nothing was sent: %s needs %s access to %s, and %s shut%s%s.\n%s%s%s", tool->name,
-      dbr_access_name (access), self->origin, verb, *odd ? ": " : "", odd, how,
+      "Refused, nothing was sent: %s needs %s access to %s, and %s shut%s%s.\n%s%s%s",
+      called (self, tool), dbr_access_name (access), self->origin, verb, *odd ? ": " : "", odd, how,
       what ? "\nAsked for: " : "", what ? what : "");
 }
 
@@ -403,7 +412,7 @@ refusal_text (const DbrGate *self,
               const char *what,
               const char *detail)
 {
-  const char *asked = what ? what : tool->name;
+  const char *asked = what ? what : called (self, tool);
 
   switch (refusal)
     {

@@ -226,6 +226,8 @@ def talk(shell, number):
 
 
 def holds(shell):
+    shell.type("writes are shut", "hold project=app why", 1, "Refused, nothing was sent: this command needs write access", "BRIGADA_ALLOW_WRITES=1",
+               BRIGADA_ALLOW_WRITES="0")
     shell.type("good", "hold project=app over the holidays", 0, "is on hold, by admin: over the holidays")
     shell.type("it is shown", "status app", 0, "ON HOLD", "over the holidays")
     shell.type("good", "release project=app", 0, "has no hold")
@@ -296,7 +298,9 @@ def main():
     printed(words(shell))
     TAP.equal(shell.engine.close(), 0, "the engine ends well")
     done = shell_without_engine()
-    TAP.ok(done.returncode == 1 and "drawbridge engine serve" in done.stderr, "without an engine: how it starts", done.stderr)
+    TAP.equal((done.returncode, done.stderr.splitlines()), (1, [
+        "Nothing was done: no connection to unix:/nonexistent/engine.sock: there is no such socket. Another address: BRIGADA_SOCKET.",
+        "To start the engine: drawbridge engine serve"]), "without an engine: how it starts")
     TAP.end()
 
 

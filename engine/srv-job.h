@@ -26,7 +26,7 @@ typedef struct
 {
   SrvClient *client;
   const SrvConfine *confine;
-  const char *keeper;           /* drawbridge-engine */
+  const char *keeper;           /* srv_place_keeper() */
   const char *const *command;   /* words */
   const char *const *variables; /* nullable: names of more variables that the command gets */
   const char *checkout;         /* nullable: the project's */

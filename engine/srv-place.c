@@ -35,6 +35,27 @@ srv_place_bridge (void)
   return folder != NULL ? g_build_filename (folder, "drawbridge", NULL) : NULL;
 }
 
+char *
+srv_place_keeper (void)
+{
+  g_autofree char *own = srv_place_program ();
+  g_autofree char *folder = own != NULL ? g_path_get_dirname (own) : NULL;
+  char *places[] = {
+    folder != NULL ? g_build_filename (folder, "drawbridge-keep", NULL) : NULL,
+    folder != NULL ? g_build_filename (folder, "..", "lib", "drawbridge", "drawbridge-keep", NULL)
+                   : NULL,
+    g_strdup (MODULEDIR "/drawbridge-keep"),
+  };
+  char *found = NULL;
+  for (gsize i = 0; i < G_N_ELEMENTS (places); i++)
+    {
+      if (found == NULL && places[i] != NULL && g_file_test (places[i], G_FILE_TEST_IS_EXECUTABLE))
+        found = g_steal_pointer (&places[i]);
+      g_free (places[i]);
+    }
+  return found != NULL ? found : g_steal_pointer (&own);
+}
+
 static char *
 find_token (const SrvPlaceOptions *options, const char *fallback_file, GError **error)
 {

@@ -14,6 +14,10 @@ char *
 srv_place_program (void);
 char *
 srv_place_bridge (void);
+/* What keeps commands: drawbridge-keep, beside this program or where it is installed; else this program, which can do
+ * the same. Transfer full; NULL: unknown. */
+char *
+srv_place_keeper (void);
 
 typedef struct
 {

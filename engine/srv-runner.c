@@ -22,6 +22,7 @@ G_DEFINE_QUARK (srv_runner_error, srv_runner_error)
 #define CLEAN_WAIT_MS 4000u
 #define STOP_WAIT_S 60
 #define PAGE 500
+#define ANSWER_ROUNDS 3u /* that the front needs for an answer */
 
 typedef struct
 {
@@ -31,6 +32,8 @@ typedef struct
   char *folder;
   SrvProcess *process;
   SrvOutput *output;
+  guint start_source;
+  guint rounds; /* of the main loop, before it starts */
   guint renew_source;
   gint64 started;   /* monotonic */
   gboolean stopped; /* its lease was ended by somebody else */
@@ -107,6 +110,8 @@ begin_turn (SrvRunner *self, SrvTurn *granted);
 static void
 turn_free (Turn *self)
 {
+  if (self->start_source != 0)
+    g_source_remove (self->start_source);
   if (self->renew_source != 0)
     g_source_remove (self->renew_source);
   srv_process_free (self->process);
@@ -304,29 +309,42 @@ start_process (Turn *self, GError **error)
          && srv_turn_folder_record (self->folder, srv_process_pid (self->process), error);
 }
 
-static void
-begin_turn (SrvRunner *self, SrvTurn *granted)
+static gboolean
+on_start (gpointer user_data)
 {
+  Turn *turn = user_data;
   g_autoptr (GError) error = NULL;
-  Turn *turn = g_new0 (Turn, 1);
-  turn->runner = self;
-  turn->turn = granted;
-  turn->output = srv_output_new (SRV_RUNNER_MAX_OUTPUT);
+  if (turn->rounds++ < ANSWER_ROUNDS)
+    return G_SOURCE_CONTINUE;
+  turn->start_source = 0;
   turn->started = g_get_monotonic_time ();
-  g_hash_table_insert (self->turns, g_memdup2 (&granted->project, sizeof granted->project), turn);
-  if (self->stopping)
+  if (turn->runner->stopping)
     {
       end_turn (turn, "crashed", "The foreman's turn was stopped: the engine ends.", NULL);
-      return;
+      return G_SOURCE_REMOVE;
     }
   if (start_process (turn, &error))
     {
       turn->renew_source = g_timeout_add_seconds (SRV_ENGINE_LEASE_S / 3, on_renew, turn);
-      return;
+      return G_SOURCE_REMOVE;
     }
   g_autofree char *text = g_strdup_printf ("The foreman could not be started: %s.", error->message);
   g_autofree char *reason = g_strdup_printf ("could not be started: %s", error->message);
   end_turn (turn, "crashed", text, reason);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+begin_turn (SrvRunner *self, SrvTurn *granted)
+{
+  Turn *turn = g_new0 (Turn, 1);
+  turn->runner = self;
+  turn->turn = granted;
+  turn->output = srv_output_new (SRV_RUNNER_MAX_OUTPUT);
+  g_hash_table_insert (self->turns, g_memdup2 (&granted->project, sizeof granted->project), turn);
+  /* Starting a process takes this thread milliseconds: the answers of the same commit leave first. Rounds rather than
+   * a low priority, under which a busy engine would start none. */
+  turn->start_source = g_idle_add_full (G_PRIORITY_DEFAULT, on_start, turn, NULL);
 }
 
 static void
@@ -430,7 +448,7 @@ end_earlier_turns (SrvRunner *self)
 static gboolean
 find_programs (SrvRunner *self, const SrvRunnerOptions *options, GError **error)
 {
-  self->keeper = options->keeper != NULL ? g_strdup (options->keeper) : srv_place_program ();
+  self->keeper = options->keeper != NULL ? g_strdup (options->keeper) : srv_place_keeper ();
   self->bridge = options->bridge != NULL ? g_strdup (options->bridge) : srv_place_bridge ();
   if (self->keeper != NULL && self->bridge != NULL
       && g_file_test (self->bridge, G_FILE_TEST_IS_EXECUTABLE))

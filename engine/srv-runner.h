@@ -32,7 +32,7 @@ typedef struct
   const char *socket;       /* where the engine listens: what foremen connect to */
   const char *state_folder; /* hidden from what runs; "turns" below it holds the private folders */
   const char *bridge;       /* nullable: "drawbridge" beside this program */
-  const char *keeper;       /* nullable: this program */
+  const char *keeper;       /* nullable: srv_place_keeper() */
   SrvConfine *confine; /* transfer full; nullable: nothing is started, and each turn says why */
   const char *refusal; /* then: why */
   guint grace_ms;      /* between SIGTERM and SIGKILL; 0: 5 s */

@@ -357,7 +357,7 @@ srv_cmd_work (int argc, char **argv)
   if (options.name == NULL)
     options.name = g_strdup_printf ("%.60s:%d", g_get_host_name (), (int) getpid ());
   signal (SIGPIPE, SIG_IGN);
-  g_autofree char *program = srv_place_program ();
+  g_autofree char *keeper = srv_place_keeper ();
   g_autoptr (SrvConfine) confine
       = options.unconfined ? srv_confine_new_unconfined () : srv_confine_new (hidden[0], &error);
   g_autoptr (SrvClient) client
@@ -372,7 +372,7 @@ srv_cmd_work (int argc, char **argv)
     .options = &options,
     .settings = { .client = client,
                   .confine = confine,
-                  .keeper = program,
+                  .keeper = keeper,
                   .command = (const char *const *) (argv + 1),
                   .variables = (const char *const *) options.variables,
                   .checkout = options.checkout,

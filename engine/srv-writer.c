@@ -110,13 +110,6 @@ answer (gpointer user_data)
   g_clear_pointer (&self->answering, g_source_unref);
   gint64 last_event = self->last_event;
   g_mutex_unlock (&self->mutex);
-  SrvTurn *turn;
-  /* First: a process takes longer to start than an answer to leave. */
-  while ((turn = g_queue_pop_head (&turns)))
-    if (self->granted)
-      self->granted (turn, self->granted_data);
-    else
-      srv_turn_free (turn);
   Job *job;
   while ((job = g_queue_pop_head (&finished)))
     {
@@ -124,6 +117,13 @@ answer (gpointer user_data)
         job->done (g_steal_pointer (&job->reply), job->user_data);
       job_free (job);
     }
+  SrvTurn *turn;
+  /* After the answers: a process takes longer to start than those to leave. */
+  while ((turn = g_queue_pop_head (&turns)))
+    if (self->granted)
+      self->granted (turn, self->granted_data);
+    else
+      srv_turn_free (turn);
   if (last_event > self->told_event)
     {
       self->told_event = last_event;

@@ -9,5 +9,8 @@ G_BEGIN_DECLS
 /* @file: below the sources' folder. Aborts when it can't be loaded or opened. */
 DbrToolHost *
 open_host (const char *file, const DbrHostOptions *options);
+/* The same in one of its offers. */
+DbrToolHost *
+open_host_offer (const char *file, const char *offer, const DbrHostOptions *options);
 
 G_END_DECLS

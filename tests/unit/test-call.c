@@ -793,6 +793,132 @@ test_cancel (Fixture *f, gconstpointer flags)
 #define ADD(path, flags, function) \
   g_test_add ("/call/" path, Fixture, flags, set_up, function, tear_down)
 
+/* ---- a model and a person */
+
+static const char *
+typed (const char *tool, gpointer user_data)
+{
+  (void) user_data;
+  return strcmp (tool, "get") == 0 ? "people get" : NULL;
+}
+
+/* The fixture's host gives way to people.xml in this offer. */
+static void
+reopen (Fixture *f, const char *offer, guint port)
+{
+  g_auto (GStrv) environment = g_environ_setenv (NULL, "PEOPLE_WRITES", "1", TRUE);
+  g_autofree char *url = g_strdup_printf ("http://127.0.0.1:%u", port);
+  DbrHostOptions how = { 0 };
+
+  how.backend.base_url = url;
+  how.backend.environment = environment;
+  how.typed = strcmp (offer, "person") == 0 ? typed : NULL;
+  dbr_host_free (f->host);
+  f->host = open_host_offer ("tests/data/call/people.xml", offer, &how);
+}
+
+static void
+test_offers (Fixture *f, gconstpointer flags)
+{
+  static const struct
+  {
+    guint status;
+    const char *body, *model, *person;
+  } cases[] = {
+    { 200, "{\"name\":\"Axe\",\"next\":\"b c\"}", "Axe for a model\nNext: get {\"id\": \"b c\"}",
+      "Axe for a person\nNext: people get id='b c'" },
+    { 404, "{\"detail\":\"No axe.\",\"code\":\"none\"}", "answered 404 Not Found: No axe.\nLook.",
+      "No axe.\nLook around." },
+    { 404, "{\"detail\":\"No axe.\",\"code\":\"gone\"}",
+      "answered 404 Not Found: No axe.\nGone for models.", "No axe.\nGone for people." },
+    { 404, "{\"detail\":\"No axe.\",\"code\":\"mine\"}", "answered 404 Not Found: No axe.\nLook.",
+      "No axe.\nMy own, a." },
+    { 401, "{\"detail\":\"Who?\",\"code\":\"bad_token\"}", "answered 401 Unauthorized: Who?",
+      "Who?\nTake another." },
+    { 422,
+      "{\"detail\":\"id is odd.\",\"code\":\"bad\",\"errors\":[{\"field\":\"id\",\"problem\":\"is "
+      "odd\"}]}",
+      "answered 422 Unprocessable Content: id is odd.", "id is odd." },
+    { 422,
+      "{\"detail\":\"2 are "
+      "wrong.\",\"code\":\"bad\",\"errors\":[{\"field\":\"id\",\"problem\":\"is odd\"},"
+      "{\"field\":\"x\",\"problem\":\"is even\"}]}",
+      "answered 422 Unprocessable Content: 2 are wrong.\n- id is odd\n- x is even",
+      "2 are wrong.\n- id is odd\n- x is even" },
+    /* Not worded by the backend: then a person needs all that is known. */
+    { 500, "oops", "answered 500 Internal Server Error: oops",
+      "answered 500 Internal Server Error: oops" },
+  };
+  static const char *const offers[] = { "model", "person" };
+
+  (void) flags;
+  for (guint o = 0; o < 2; o++)
+    {
+      reopen (f, offers[o], fake_backend_port (f->backend));
+      for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+        {
+          const char *wanted = o ? cases[i].person : cases[i].model;
+          script (f, "GET", "/v1/one/a", cases[i].status, cases[i].body);
+          run (f, "get", "{\"id\":\"a\"}");
+          if (o && cases[i].status != 500)
+            assert_text (f, cases[i].status != 200, wanted);
+          else
+            assert_says (f, cases[i].status != 200, wanted);
+          g_assert_true (g_str_has_suffix (f->result->text, wanted));
+        }
+    }
+}
+
+static void
+test_person_without_backend (Fixture *f, gconstpointer flags)
+{
+  guint port = fake_backend_port (f->backend);
+  g_autofree char *person = g_strdup_printf (
+      "Nothing was done: no connection to http://127.0.0.1:%u: Connection refused.\nStart it.",
+      port);
+
+  (void) flags;
+  g_clear_pointer (&f->backend, fake_backend_free);
+  reopen (f, "person", port);
+  run (f, "get", "{\"id\":\"a\"}");
+  assert_text (f, TRUE, person);
+  reopen (f, "model", port);
+  run (f, "get", "{\"id\":\"a\"}");
+  assert_says (
+      f, TRUE,
+      "Is it running, and is that its address? The next call tries again by itself.\nStart it.");
+  f->backend = fake_backend_new ("127.0.0.1");
+}
+
+/* A field of a path that selects several is an array, of none too. */
+static void
+test_field_of_several (Fixture *f, gconstpointer flags)
+{
+  static const char *const cases[][2]
+      = { { "{\"items\":[{\"id\":1,\"on\":true},{\"id\":2,\"on\":false},{\"id\":1e1,\"on\":true}]}",
+            "{\"ids\":[1,1e1]}" },
+          { "{\"items\":[]}", "{\"ids\":[]}" } };
+
+  (void) flags;
+  reopen (f, "model", fake_backend_port (f->backend));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GPtrArray) requests = NULL;
+      const FakeRequest *sent;
+      gsize len;
+      const char *body;
+
+      script (f, "GET", "/v1/seen", 200, cases[i][0]);
+      script (f, "POST", "/v1/all", 200, "{\"n\":1}");
+      run (f, "put", "{}");
+      assert_says (f, FALSE, "1 thing");
+      requests = fake_backend_requests (f->backend);
+      sent = g_ptr_array_index (requests, requests->len - 1);
+      body = g_bytes_get_data (sent->body, &len);
+      g_assert_cmpmem (body, len, cases[i][1], strlen (cases[i][1]));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -800,6 +926,9 @@ main (int argc, char **argv)
   ADD ("plain", "", test_plain);
   ADD ("optional-failure", "", test_optional_failure_is_a_line);
   ADD ("optional-failure-masked", "", test_optional_failure_is_masked);
+  ADD ("offers", "", test_offers);
+  ADD ("person-without-backend", "", test_person_without_backend);
+  ADD ("field-of-several", "", test_field_of_several);
   ADD ("needed-failure", "", test_needed_failure_has_advice);
   ADD ("detail-shapes", "", test_detail_shapes);
   ADD ("odd-answers", "", test_odd_answers);

@@ -441,4 +441,5 @@ def main():
     TAP.end()
 
 
-main()
+if __name__ == "__main__":
+    main()

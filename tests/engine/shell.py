@@ -160,6 +160,10 @@ def decisions(shell, foreman):
     shell.type("decided already", f"approve {number} {version + 1}", 1, "Nothing was changed", f"drawbridge engine plan {number}")
     shell.type("decided already", f"reject {number} {version + 1}", 1, "Nothing was changed", f"drawbridge engine cancel plan={number}")
     shell.type("live plans", "project remove app", 1, "has 1 live plan: reject or cancel it first", "drawbridge engine reject PLAN VERSION", "drawbridge engine cancel plan=PLAN")
+    docs = shell.ask("POST", "/plans", {"repo_url": "https://example.org/me/docs", "title": "Big", "tasks": [task(name) for name in "abcd"]})
+    shell.type("several reasons", f"approve {docs['id']} 1 and_stop_asking=true", 1, "Nothing was approved", "too_many_tasks",
+               f"drawbridge engine approve {docs['id']} 1 and_stop_asking=true reasons=REASON")
+    shell.type("one of them", f"approve {docs['id']} 1 and_stop_asking=true reasons=too_many_tasks", 0, "max_tasks, from 3 to 4")
     second = plan(shell, foreman, "Logout", task("Button"))
     shell.type("good", f"reject {second['id']} {second['version']} not now", 0, "Rejected", "The foreman is told")
     third = plan(shell, foreman, "Theme", task("Dark"), task("Light", "Dark"), task("Grey"))
@@ -228,7 +232,7 @@ def talk(shell, number):
 def holds(shell):
     shell.type("writes are shut", "hold project=app why", 1, "Refused, nothing was sent: this command needs write access", "BRIGADA_ALLOW_WRITES=1",
                BRIGADA_ALLOW_WRITES="0")
-    shell.type("good", "hold project=app over the holidays", 0, "is on hold, by admin: over the holidays")
+    shell.type("good", "hold project=app over the holidays", 0, "project app is on hold, by admin: over the holidays")
     shell.type("it is shown", "status app", 0, "ON HOLD", "over the holidays")
     shell.type("good", "release project=app", 0, "has no hold")
     shell.type("missing", "hold project=app", 2, "reason: is required", "It is: ")

@@ -24,6 +24,24 @@ srv_call_clear (SrvCall *self)
 {
   g_clear_pointer (&self->errors, json_decref);
   g_clear_pointer (&self->texts, g_ptr_array_unref);
+  g_clear_pointer (&self->leased, g_hash_table_unref);
+  g_clear_pointer (&self->settings_of, srv_record_free);
+  g_clear_pointer (&self->settings, json_decref);
+}
+
+void
+srv_call_know_leases (SrvCall *self)
+{
+  g_autoptr (GPtrArray) leases
+      = srv_store_find (self->store, SRV_FIND_LEASES_LIVE, 0, 0, NULL, SRV_MAX_PAGE);
+
+  if (leases->len == SRV_MAX_PAGE)
+    return;
+  self->leased = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  for (guint i = 0; i < leases->len; i++)
+    g_hash_table_add (
+        self->leased,
+        g_memdup2 (&((SrvLease *) g_ptr_array_index (leases, i))->project, sizeof (gint64)));
 }
 
 /* --------------------------------------------------------------------- events */

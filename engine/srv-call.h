@@ -30,6 +30,10 @@ typedef struct
   const SrvWorld *world; /* nullable */
   json_t *errors;        /* [{field, problem}] */
   GPtrArray *texts;      /* owned strings that last as long as the call */
+  /* For those that show many projects: */
+  GHashTable *leased;      /* ids of projects that a lease holds; NULL: not asked yet */
+  SrvProject *settings_of; /* whose settings were rendered last, nullable; */
+  json_t *settings;        /* and what that gave: most projects have the same */
 } SrvCall;
 
 void
@@ -130,6 +134,9 @@ srv_call_query_known (SrvCall *self, const char *const *known);
  * must not contradict each other. NULL and *out_refusal (transfer full): 404 no_project, 409 project_needed, 403, 422. */
 SrvProject *
 srv_call_project (SrvCall *self, SrvReply **out_refusal);
+/* Asks once for all leases, so that each project without one needs no look of its own. */
+void
+srv_call_know_leases (SrvCall *self);
 /* For reads over all: 0 and NULL refusal when none was named. */
 gint64
 srv_call_project_filter (SrvCall *self, SrvReply **out_refusal);

@@ -73,6 +73,8 @@ no_random (void)
 SrvLease *
 srv_lease_current (SrvCall *call, gint64 project)
 {
+  if (call->leased && !g_hash_table_contains (call->leased, &project))
+    return NULL;
   g_autoptr (SrvLease) lease
       = srv_store_find_one (call->store, SRV_FIND_LEASE_LIVE, project, 0, NULL);
 

@@ -193,6 +193,8 @@ srv_op_REPORT_ADD (SrvCall *call)
   report->text = g_strdup (text);
   report->at = call->now;
   srv_store_add (call->store, report);
+  project->report = report->id;
+  srv_store_put (call->store, project);
   srv_call_event (call, SRV_EVENT_REPORT_MADE, project->id, 0, 0, report->id, text);
   return srv_reply_json (201, srv_render_report (report));
 }

@@ -400,10 +400,9 @@ srv_op_PROJECT_REMOVE (SrvCall *call)
     return srv_call_refuse (call);
   if (project->n_live > 0)
     {
-      g_autofree char *detail = g_strdup_printf ("The project has %" G_GINT64_FORMAT
-                                                 " live plan%s: reject or cancel %s first.",
-                                                 project->n_live, project->n_live == 1 ? "" : "s",
-                                                 project->n_live == 1 ? "it" : "them");
+      g_autofree char *detail = g_strdup_printf (
+          "The project has %" G_GINT64_FORMAT " live plan%s: reject or cancel %s first.",
+          project->n_live, project->n_live == 1 ? "" : "s", project->n_live == 1 ? "it" : "them");
       return srv_reply_conflict ("project_busy", detail,
                                  json_pack ("{s:I}", "live_plans", (json_int_t) project->n_live));
     }

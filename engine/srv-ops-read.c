@@ -49,6 +49,7 @@ srv_op_PROJECT_LIST (SrvCall *call)
         json_array_append_new (items, srv_render_project (call, project));
       return srv_reply_json (200, srv_render_page (items, 0));
     }
+  srv_call_know_leases (call);
   g_autoptr (GPtrArray) found
       = srv_store_find (call->store, SRV_FIND_PROJECTS, after, 0, NULL, (guint) limit);
   for (guint i = 0; i < found->len; i++)

@@ -45,7 +45,8 @@ render_project (Status *self, const SrvProject *project)
 {
   json_t *body = srv_render_project (self->call, project);
   g_autoptr (SrvReport) report
-      = srv_store_find_one (self->call->store, SRV_FIND_REPORT_LATEST, project->id, 0, NULL);
+      = project->report ? srv_store_get (self->call->store, SRV_RECORD_REPORT, project->report)
+                        : NULL;
 
   json_object_set_new (
       body, "report",
@@ -70,6 +71,7 @@ render_projects (Status *self)
         json_array_append_new (list, render_project (self, project));
       return list;
     }
+  srv_call_know_leases (self->call);
   g_autoptr (GPtrArray) found
       = srv_store_find (self->call->store, SRV_FIND_PROJECTS, 0, 0, NULL, MAX_PROJECTS);
   for (guint i = 0; i < found->len; i++)

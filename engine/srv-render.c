@@ -7,22 +7,37 @@
 #include "srv-render.h"
 #include "srv-trouble.h"
 
+#include <string.h>
 #include <time.h>
 
 #define I(value) ((json_int_t) (value))
 
+/* @n digits of @number, with zeros in front. */
+static void
+put_digits (char *to, int number, guint n)
+{
+  for (guint i = n; i > 0; i--, number /= 10)
+    to[i - 1] = (char) ('0' + number % 10);
+}
+
+/* By hand: an answer has hundreds of them. */
 json_t *
 srv_render_time (gint64 us)
 {
   time_t seconds = (time_t) (us / G_USEC_PER_SEC);
   struct tm parts;
-  char text[64], whole[96];
+  char text[] = "0000-00-00T00:00:00.000000Z";
 
-  if (us <= 0 || !gmtime_r (&seconds, &parts)
-      || strftime (text, sizeof (text), "%Y-%m-%dT%H:%M:%S", &parts) == 0)
+  if (us <= 0 || !gmtime_r (&seconds, &parts) || parts.tm_year > 9999 - 1900)
     return json_null ();
-  g_snprintf (whole, sizeof (whole), "%s.%06dZ", text, (int) (us % G_USEC_PER_SEC));
-  return json_string (whole);
+  put_digits (text, parts.tm_year + 1900, 4);
+  put_digits (text + 5, parts.tm_mon + 1, 2);
+  put_digits (text + 8, parts.tm_mday, 2);
+  put_digits (text + 11, parts.tm_hour, 2);
+  put_digits (text + 14, parts.tm_min, 2);
+  put_digits (text + 17, parts.tm_sec, 2);
+  put_digits (text + 20, (int) (us % G_USEC_PER_SEC), 6);
+  return json_string (text);
 }
 
 json_t *
@@ -93,29 +108,57 @@ srv_render_lease (const SrvLease *lease)
                     srv_render_time (lease->ended));
 }
 
+static gboolean
+has_same_settings (const SrvProject *a, const SrvProject *b)
+{
+  return a->approval == b->approval && a->max_tasks == b->max_tasks
+         && a->turn_minutes == b->turn_minutes && strcmp (a->hours, b->hours) == 0
+         && strcmp (a->protected_paths, b->protected_paths) == 0;
+}
+
+/* Rendered once for projects in a row that have the same. (transfer none) */
+static json_t *
+project_settings (SrvCall *call, const SrvProject *project)
+{
+  g_auto (SrvSettings) settings = { 0 };
+
+  if (call->settings_of && has_same_settings (call->settings_of, project))
+    return call->settings;
+  srv_settings_of (project, &settings);
+  json_decref (call->settings);
+  srv_record_free (call->settings_of);
+  call->settings = srv_render_settings (&settings);
+  call->settings_of = SrvProject_new ();
+  call->settings_of->approval = project->approval;
+  call->settings_of->max_tasks = project->max_tasks;
+  call->settings_of->turn_minutes = project->turn_minutes;
+  call->settings_of->hours = g_strdup (project->hours);
+  call->settings_of->protected_paths = g_strdup (project->protected_paths);
+  return call->settings;
+}
+
 json_t *
 srv_render_project (SrvCall *call, const SrvProject *project)
 {
-  g_auto (SrvSettings) settings = { 0 };
   g_autoptr (SrvLease) lease = srv_lease_current (call, project->id);
   SrvForemanState foreman = srv_rules_foreman_state (project->command != NULL, lease != NULL,
                                                      lease ? (SrvLeaseKind) lease->kind_of : 0);
 
-  srv_settings_of (project, &settings);
   json_t *body
       = json_pack ("{s:I, s:s, s:s, s:o, s:s}", "id", I (project->id), "name", project->name,
                    "repo_url", project->repo_url, "checkout", srv_render_text (project->checkout),
                    "foreman", srv_foreman_state_words[foreman]);
   json_object_set_new (body, "foreman_command",
                        project->command ? json_loads (project->command, 0, NULL) : json_null ());
-  json_object_set_new (body, "settings", srv_render_settings (&settings));
+  json_object_set (body, "settings", project_settings (call, project));
   json_object_set_new (body, "hold", RENDER_HOLD (project));
   json_object_set_new (body, "lease", lease ? srv_render_lease (lease) : json_null ());
   json_object_set_new (body, "live_plans", json_integer (project->n_live));
   json_object_set_new (body, "foreman_trouble", srv_trouble_render (project, call->now));
   /* Without a foreman nobody else ends a review. */
   json_object_set_new (body, "needs_user",
-                       json_integer (project->n_needs + project->n_questions + (project->trouble_since != 0)
+                       json_integer (project->n_needs + project->n_questions
+                                     + (project->trouble_since != 0)
                                      + (foreman == SRV_FOREMAN_NONE ? project->n_reviews : 0)));
   json_object_set_new (body, "waiting_messages", json_integer (project->n_waiting));
   json_object_set_new (body, "removed", json_boolean (project->removed));
@@ -332,11 +375,11 @@ srv_render_message (SrvCall *call, const SrvMessage *message)
                            ? json_pack ("{s:o, s:s}", "at", srv_render_time (message->turn_ended),
                                         "outcome", message->turn_failed ? "crashed" : "done")
                            : json_null ();
-  json_t *body = json_pack ("{s:I, s:I, s:o, s:s, s:s, s:s}", "id", I (message->id), "project",
-                            I (message->project), "project_name",
-                            project_name (call, message->project), "author",
-                            srv_author_words[message->author], "text", message->text, "state",
-                            srv_message_state_words[message->state]);
+  json_t *body
+      = json_pack ("{s:I, s:I, s:o, s:s, s:s, s:s}", "id", I (message->id), "project",
+                   I (message->project), "project_name", project_name (call, message->project),
+                   "author", srv_author_words[message->author], "text", message->text, "state",
+                   srv_message_state_words[message->state]);
 
   json_object_set_new (body, "sent", srv_render_time (message->sent));
   json_object_set_new (body, "delivered", srv_render_time (message->delivered));

@@ -157,6 +157,9 @@ static const struct
   { 2, "project %s counts its plans with tasks in review wrongly",
     "SELECT id FROM project WHERE n_reviews <> (SELECT count(*) FROM plan WHERE plan.project = "
     "project.id AND reviews <> 0)" },
+  { 2, "project %s has another latest report",
+    "SELECT id FROM project WHERE report <> (SELECT ifnull(max(id), 0) FROM report WHERE "
+    "report.project = project.id)" },
   { 2, "plan %s counts its tasks in review wrongly",
     "SELECT id FROM plan WHERE reviews <> (SELECT count(*) FROM task WHERE task.plan = plan.id AND "
     "task.state = 3)" },

@@ -107,6 +107,9 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   /* 1 to 2: why a plan waits is kept as it was judged, and who decided about it; tasks in review; why tasks failed.
    * What waits in an older file waits for approval, unless only for its hours. */
   "ALTER TABLE project ADD COLUMN n_reviews INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE project ADD COLUMN report INTEGER NOT NULL DEFAULT 0;" /* the latest; 0: none */
+  "UPDATE project SET report = (SELECT ifnull(max(id), 0) FROM report WHERE report.project = "
+  "project.id);"
   "ALTER TABLE plan ADD COLUMN reviews INTEGER NOT NULL DEFAULT 0;"
   "ALTER TABLE plan ADD COLUMN waits INTEGER NOT NULL DEFAULT 0;"
   "ALTER TABLE plan ADD COLUMN waits_hours TEXT;"
@@ -192,7 +195,6 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (MESSAGES_SAME, MESSAGE, "message_same", "project = ?1 AND hash = ?2" NEWEST)
   FIND (QUESTIONS_OPEN, QUESTION, "question_open", "state = 0" NEWEST)
   FIND (PROJECT_QUESTIONS_OPEN, QUESTION, "question_project_open", "state = 0 AND project = ?1" NEWEST)
-  FIND (REPORT_LATEST, REPORT, "report_project", "project = ?1" NEWEST)
   FIND (NOTES_OF_TASK, NOTE, "note_task", "task = ?1" NEWEST)
   FIND (LEASE_LIVE, LEASE, "lease_live", "ended = 0 AND project = ?1 LIMIT ?3")
   FIND (LEASES_LIVE, LEASE, "lease_expires", "ended = 0 ORDER BY expires LIMIT ?3")

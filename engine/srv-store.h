@@ -20,10 +20,10 @@ typedef struct _SrvStore SrvStore;
 /* What a look-up by anything but the id finds; @a and @b as said, newest first unless said otherwise. */
 typedef enum
 {
-  SRV_FIND_PROJECTS,               /* oldest first, not removed, id > a */
-  SRV_FIND_PROJECT_BY_URL,         /* text; not removed */
-  SRV_FIND_PROJECTS_BY_NAME,       /* text; not removed; oldest first */
-  SRV_FIND_PROJECTS_DUE,           /* wake or messages waiting, a command, no hold, no lease, to be tried by a; oldest first */
+  SRV_FIND_PROJECTS,         /* oldest first, not removed, id > a */
+  SRV_FIND_PROJECT_BY_URL,   /* text; not removed */
+  SRV_FIND_PROJECTS_BY_NAME, /* text; not removed; oldest first */
+  SRV_FIND_PROJECTS_DUE, /* wake or messages waiting, a command, no hold, no lease, to be tried by a; oldest first */
   SRV_FIND_PROJECT_RETRIED_FIRST,  /* the same, to be tried after a; the soonest first */
   SRV_FIND_PROJECTS_TROUBLED,      /* project a (0: any): its foreman can't run; oldest first */
   SRV_FIND_PLANS,                  /* id < b */
@@ -38,9 +38,9 @@ typedef enum
   SRV_FIND_PROJECT_PLANS_NEEDING,
   SRV_FIND_PLANS_IN_REVIEW, /* of projects that no foreman works for */
   SRV_FIND_PROJECT_PLANS_IN_REVIEW,
-  SRV_FIND_PLANS_BY_CLOCK,   /* wait for nothing but the hours; oldest first, id > a */
-  SRV_FIND_TASKS_OF_PLAN,    /* plan a; oldest first */
-  SRV_FIND_TASKS_READY,      /* project a (0: any); under no hold; b: of a project with a checkout; oldest first */
+  SRV_FIND_PLANS_BY_CLOCK, /* wait for nothing but the hours; oldest first, id > a */
+  SRV_FIND_TASKS_OF_PLAN,  /* plan a; oldest first */
+  SRV_FIND_TASKS_READY, /* project a (0: any); under no hold; b: of a project with a checkout; oldest first */
   SRV_FIND_TASKS_READY_HELD, /* project a (0: any): held or not; oldest first */
   SRV_FIND_BRIEFS_OF_PLAN,   /* plan a; oldest first */
   SRV_FIND_JOBS_RUNNING,     /* project a (0: any); oldest first */
@@ -55,7 +55,6 @@ typedef enum
   SRV_FIND_MESSAGES_SAME,       /* project a, hash b */
   SRV_FIND_QUESTIONS_OPEN,
   SRV_FIND_PROJECT_QUESTIONS_OPEN,
-  SRV_FIND_REPORT_LATEST, /* project a */
   SRV_FIND_NOTES_OF_TASK, /* task a */
   SRV_FIND_LEASE_LIVE,    /* project a */
   SRV_FIND_LEASES_LIVE,   /* soonest to expire first */

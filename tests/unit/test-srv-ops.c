@@ -172,6 +172,52 @@ test_selecting (void)
   srv_fixture_close (f);
 }
 
+/* What lines of many projects share is each one's own all the same. */
+static void
+test_project_lines (void)
+{
+  static const char *const settings[] = { "{\"max_tasks\": 1}", "{\"max_tasks\": 1}", "{}",
+                                          "{\"hours\": \"08:00-09:00\"}", "{\"max_tasks\": 1}" };
+  static const gint64 most[] = { 1, 1, 12, 12, 1 };
+  SrvFixture fixture = { 0 }, *f = &fixture;
+
+  srv_fixture_open (f, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (settings); i++)
+    {
+      g_autofree char *add = g_strdup_printf (
+          "{\"repo_url\": \"https://example.org/o/p%u\", \"settings\": %s}", i, settings[i]);
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, add), ==, 201);
+    }
+  g_assert_cmpuint (CALL (&f->admin, ATTACH, "p:~", "{\"holder\": \"chat\"}", "repo_url=p2"), ==,
+                    201);
+  for (guint again = 0; again < 2; again++)
+    {
+      g_autofree char *text = g_strdup_printf ("{\"text\": \"report %u\"}", again);
+      g_assert_cmpuint (CALL (&f->admin, REPORT_ADD, "p:~", text, "repo_url=p3"), ==, 201);
+    }
+  for (guint list = 0; list < 2; list++)
+    {
+      g_assert_cmpuint (list ? CALL (&f->admin, PROJECT_LIST, NULL, NULL)
+                             : CALL (&f->admin, STATUS, NULL, NULL),
+                        ==, 200);
+      const json_t *lines = srv_fixture_get (f, list ? "items" : "projects");
+      for (guint i = 0; i < G_N_ELEMENTS (settings); i++)
+        {
+          const json_t *line = json_array_get (lines, i);
+          const json_t *shown = json_object_get (line, "settings");
+          const json_t *report = json_object_get (line, "report");
+          g_assert_cmpint (json_integer_value (json_object_get (shown, "max_tasks")), ==, most[i]);
+          g_assert_cmpstr (json_string_value (json_object_get (shown, "hours")), ==,
+                           i == 3 ? "08:00-09:00" : "any");
+          g_assert_cmpstr (json_string_value (json_object_get (line, "foreman")), ==,
+                           i == 2 ? "attached" : "none");
+          g_assert_cmpstr (json_string_value (json_object_get (report, "text")), ==,
+                           i == 3 && !list ? "report 1" : NULL);
+        }
+    }
+  srv_fixture_close (f);
+}
+
 /* What can't be a name, a folder or hours, each said once. */
 static void
 test_project_problems (void)
@@ -1238,6 +1284,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/srv-ops/projects", test_projects);
   g_test_add_func ("/srv-ops/selecting", test_selecting);
+  g_test_add_func ("/srv-ops/project-lines", test_project_lines);
   g_test_add_func ("/srv-ops/project-problems", test_project_problems);
 #define SHOP(path, function) g_test_add (path, Shop, NULL, set_up, function, tear_down)
   SHOP ("/srv-ops/plan-life", test_plan_life);

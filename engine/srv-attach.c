@@ -287,6 +287,13 @@ srv_cmd_attach (int argc, char **argv)
       argv++;
       argc--;
     }
+  g_autofree char *here = g_get_current_dir ();
+  g_autofree char *problem = argc > 1 ? srv_place_command_problem (argv[1], here) : NULL;
+  if (problem != NULL)
+    {
+      g_printerr ("drawbridge-engine attach: %s\n", problem);
+      return 2;
+    }
   if (options.holder == NULL)
     {
       /* Cut inside a character it would be no JSON any more. */

@@ -56,6 +56,27 @@ srv_place_keeper (void)
   return found != NULL ? found : g_steal_pointer (&own);
 }
 
+char *
+srv_place_command_problem (const char *command, const char *folder)
+{
+  g_autofree char *path = NULL;
+  if (strchr (command, '/') == NULL)
+    path = g_find_program_in_path (command);
+  else if (g_path_is_absolute (command))
+    path = g_strdup (command);
+  else if (folder != NULL)
+    path = g_build_filename (folder, command, NULL);
+  else
+    return NULL;
+  if (path == NULL)
+    return g_strdup_printf (_ ("there is no command %s in PATH"), command);
+  if (!g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    return g_strdup_printf (_ ("there is no command %s"), path);
+  return g_file_test (path, G_FILE_TEST_IS_EXECUTABLE)
+             ? NULL
+             : g_strdup_printf (_ ("%s can't be executed"), path);
+}
+
 static char *
 find_token (const SrvPlaceOptions *options, const char *fallback_file, GError **error)
 {

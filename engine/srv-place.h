@@ -19,6 +19,11 @@ srv_place_bridge (void);
 char *
 srv_place_keeper (void);
 
+/* Why @command can't be one, looked up as execvp() does from @folder (nullable: not known yet, which makes a relative
+ * path good); NULL: it can. For people. Transfer full. */
+char *
+srv_place_command_problem (const char *command, const char *folder);
+
 typedef struct
 {
   char *socket;     /* nullable: BRIGADA_SOCKET, else BRIGADA_URL, else the default place */

@@ -294,20 +294,7 @@ find_problem (const Options *options, const char *const *hidden, const char *com
       if (found == NULL)
         return g_strdup (error->message);
     }
-  /* A path that begins in the checkout can't be looked up before there is one. */
-  const char *base = options->checkout != NULL ? options->checkout : "";
-  g_autofree char *path = strchr (command, '/') == NULL  ? g_find_program_in_path (command)
-                          : g_path_is_absolute (command) ? g_strdup (command)
-                                                         : g_build_filename (base, command, NULL);
-  if (path == NULL)
-    return g_strdup_printf (_ ("there is no command %s in PATH"), command);
-  if (!g_path_is_absolute (path))
-    return NULL;
-  if (!g_file_test (path, G_FILE_TEST_IS_REGULAR))
-    return g_strdup_printf (_ ("there is no command %s"), path);
-  return g_file_test (path, G_FILE_TEST_IS_EXECUTABLE)
-             ? NULL
-             : g_strdup_printf (_ ("%s can't be executed"), path);
+  return srv_place_command_problem (command, options->checkout);
 }
 
 int

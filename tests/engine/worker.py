@@ -138,6 +138,12 @@ def test_refusals():
         done = yard.run("work", *OPTIONS, *words)
         TAP.ok(done.returncode == 2 and says in done.stderr, f"refused: work {' '.join(words[:3])}", done.stderr)
     TAP.equal(yard.events("job.started"), [], "none of them claimed a job")
+    before = len(yard.events("lease.taken"))
+    for command, says in (("nosuch", "there is no command nosuch in PATH"), ("./nosuch", "there is no command "),
+                          (str(plain), f"{plain} can't be executed")):
+        done = yard.run("attach", "--", command, BRIGADA_TOKEN=yard.admin)
+        TAP.ok(done.returncode == 2 and says in done.stderr, f"refused: attach -- {command}", done.stderr)
+    TAP.equal(len(yard.events("lease.taken")), before, "none of them took the lease")
     yard.close()
 
 

@@ -246,6 +246,55 @@ is_refused_token (const DbrSignInDef *sign_in, guint status, const char *text)
   return status == 403 && sign_in && sign_in->renew_403 && strstr (text, sign_in->renew_403);
 }
 
+/* The parameter that alone fills a field; NULL: none, or several do (transfer full). */
+static char *
+filled_by (const DbrField *field)
+{
+  const char *from = field->from ? dbr_json_path_text (field->from) : "";
+  const char *const *names = field->value ? dbr_template_parameters (field->value) : NULL;
+
+  if (names && names[0] && names[1] == NULL)
+    return g_strdup (names[0]);
+  from = g_str_has_prefix (from, "$.args.") ? from + strlen ("$.args.") : "";
+  return *from && from[strspn (from, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_")] == '\0'
+             ? g_strdup (from)
+             : NULL;
+}
+
+/* Where @text begins with the path of one of @fields: the parameter, and how much of the text it stands for. */
+static char *
+find_argument (const GPtrArray *fields, const char *text, gsize *out_len)
+{
+  for (guint i = 0; fields && i < fields->len; i++)
+    {
+      const DbrField *field = g_ptr_array_index (fields, i);
+      gsize len = field->name ? strlen (field->name) : 0;
+      char *found = NULL;
+
+      if (len == 0 || strncmp (text, field->name, len) != 0)
+        continue;
+      if (field->fields && text[len] == '.')
+        found = find_argument (field->fields, text + len + 1, out_len);
+      else if (!field->fields && !g_ascii_isalnum (text[len]) && text[len] != '_')
+        found = filled_by (field);
+      if (found == NULL)
+        continue;
+      *out_len = field->fields ? len + 1 + *out_len : len;
+      return found;
+    }
+  return NULL;
+}
+
+/* A backend names the members of a body; who called knows the arguments that filled them (transfer full). */
+static char *
+by_argument (const DbrStep *step, const char *text)
+{
+  gsize len = 0;
+  g_autofree char *name = find_argument (step->def->body_fields, text, &len);
+
+  return name ? g_strconcat (name, text + len, NULL) : g_strdup (text);
+}
+
 /* The wrong fields, each on a line as the catalogue says. */
 static void
 append_problems (GString *out, const DbrStep *step, const DbrPart *part)
@@ -262,11 +311,14 @@ append_problems (GString *out, const DbrStep *step, const DbrPart *part)
   for (guint i = 0; i < dbr_node_list_size (&nodes) && i < PROBLEMS_MAX; i++)
     {
       g_autoptr (GString) problem = g_string_new (NULL);
+      g_autofree char *named = NULL;
       env.current = dbr_node_list_get (&nodes, i);
       dbr_template_append (backend->error_problem, &env, 0, problem, NULL, NULL);
+      named = by_argument (step, problem->str);
       /* The only one is often what was just said as a whole. */
-      if (dbr_node_list_size (&nodes) > 1 || strstr (out->str, problem->str) == NULL)
-        g_string_append_printf (out, "\n- %s", problem->str);
+      if (dbr_node_list_size (&nodes) > 1
+          || (strstr (out->str, problem->str) == NULL && strstr (out->str, named) == NULL))
+        g_string_append_printf (out, "\n- %s", named);
     }
   if (dbr_node_list_size (&nodes) > PROBLEMS_MAX)
     g_string_append_printf (out, "\n- and %u more", dbr_node_list_size (&nodes) - PROBLEMS_MAX);
@@ -413,7 +465,10 @@ append_refusal (GString *out, DbrStep *step, const DbrPart *part, const EngRespo
   g_autofree char *detail = code ? detail_of (step->call, response) : NULL;
 
   if (detail && *detail)
-    g_string_append (out, detail);
+    {
+      g_autofree char *named = by_argument (step, detail);
+      g_string_append (out, named);
+    }
   else
     g_string_append_printf (out, "%s answered %s", part->url, part->error);
 }

@@ -97,6 +97,8 @@ def projects(shell):
     shell.type("wrong word", "project set app aproval=never", 2, "Did you mean approval?", "It is: drawbridge engine project set PROJECT")
     shell.type("wrong value", "project set app approval=nevr", 2, '"nevr" is not one of: always, never. Did you mean never?')
     shell.type("missing", "project set", 2, "is required", "It is: ")
+    for line, wanted in (("preset=clode", 'preset "clode"'), ("hours=never", "hours "), ("'protected_paths=[\"\"]'", "protected_paths[0] ")):
+        shell.type("refused by the engine", "project set app " + line, 1, wanted, "!settings.", "!foreman_command")
     for line in ("project set nope approval=never", "project remove nope", "lease nope me", "status nope", "history nope",
                  "ask project=nope hello", "hold project=nope why", "release project=nope"):
         shell.type("no such project", line, 1, "nope", "There are: ")

@@ -890,6 +890,34 @@ test_person_without_backend (Fixture *f, gconstpointer flags)
   f->backend = fake_backend_new ("127.0.0.1");
 }
 
+/* A wrong member is named as the argument that filled it. */
+static void
+test_problems_by_argument (Fixture *f, gconstpointer flags)
+{
+  static const char body[]
+      = "{\"detail\":\"name is odd.\",\"code\":\"bad\",\"errors\":["
+        "{\"field\":\"settings.open.times[0]\",\"problem\":\"is odd\"},"
+        "{\"field\":\"settings.open.timesheet\",\"problem\":\"is odd\"},"
+        "{\"field\":\"settings.open\",\"problem\":\"is odd\"},"
+        "{\"field\":\"settings.both\",\"problem\":\"is odd\"},"
+        "{\"field\":\"name\",\"problem\":\"is odd\"},{\"field\":\"\",\"problem\":\"\"}]}";
+  static const char *const offers[] = { "model", "person" };
+
+  (void) flags;
+  for (guint o = 0; o < 2; o++)
+    {
+      reopen (f, offers[o], fake_backend_port (f->backend));
+      script (f, "POST", "/v1/set", 422, body);
+      run (f, "set", "{\"hours\":[1],\"title\":\"x\"}");
+      assert_says (f, TRUE,
+                   o ? "title is odd.\n- hours[0]"
+                     : "422 Unprocessable Content: name is odd.\n- hours[0]");
+      assert_says (f, TRUE,
+                   "\n- hours[0] is odd\n- settings.open.timesheet is odd\n- settings.open is odd\n"
+                   "- settings.both is odd\n- title is odd\n- ");
+    }
+}
+
 /* A field of a path that selects several is an array, of none too. */
 static void
 test_field_of_several (Fixture *f, gconstpointer flags)
@@ -928,6 +956,7 @@ main (int argc, char **argv)
   ADD ("optional-failure-masked", "", test_optional_failure_is_masked);
   ADD ("offers", "", test_offers);
   ADD ("person-without-backend", "", test_person_without_backend);
+  ADD ("problems-by-argument", "", test_problems_by_argument);
   ADD ("field-of-several", "", test_field_of_several);
   ADD ("needed-failure", "", test_needed_failure_has_advice);
   ADD ("detail-shapes", "", test_detail_shapes);

@@ -18,6 +18,7 @@
 #define TELL_PATIENCE_S 600u
 #define LAST_WORDS_PATIENCE_S 5u
 #define RETURNED "returned"
+#define LAST_LINES 3
 
 struct _SrvJobRun
 {
@@ -234,20 +235,28 @@ give_back (SrvJobRun *self, const char *why)
           g_strdup_printf (_ ("given back, the command could not be started: %s"), why));
 }
 
+/* The last few lines as one: it is shown among others. Transfer full; "": it printed nothing. */
+static char *
+last_lines (const SrvJobRun *self)
+{
+  g_autofree char *text = srv_output_text (self->tail, SRV_JOB_LAST_LINES, NULL);
+  g_auto (GStrv) lines = g_strsplit (g_strstrip (text), "\n", -1);
+  guint n = g_strv_length (lines);
+  return g_strjoinv (" / ", lines + (n > LAST_LINES ? n - LAST_LINES : 0));
+}
+
 /* @how: for the engine; @how_here: for whoever runs the worker. */
 static void
 fail (SrvJobRun *self, const char *how, const char *how_here)
 {
-  g_autofree char *lines = srv_output_text (self->tail, SRV_JOB_LAST_LINES, NULL);
-  g_strchomp (lines);
-  const char *last = strrchr (lines, '\n');
+  g_autofree char *lines = last_lines (self);
   if (*lines == '\0')
     decide (self, "failed", g_strdup_printf ("The worker's command %s, and printed nothing.", how),
             g_strdup_printf (_ ("failed (%s), it printed nothing"), how_here));
   else
     decide (self, "failed",
-            g_strdup_printf ("The worker's command %s. Its last lines:\n%s", how, lines),
-            g_strdup_printf (_ ("failed (%s): %s"), how_here, last != NULL ? last + 1 : lines));
+            g_strdup_printf ("The worker's command %s; its last lines: %s", how, lines),
+            g_strdup_printf (_ ("failed (%s): %s"), how_here, lines));
 }
 
 static void
@@ -269,10 +278,10 @@ static void
 give_back_unstarted (SrvJobRun *self)
 {
   const char *problem = srv_process_problem (self->process);
-  g_autofree char *lines = srv_output_text (self->tail, SRV_JOB_LAST_LINES, NULL);
-  g_autofree char *why
-      = problem != NULL ? g_strdup_printf ("%s: %s", self->settings->command[0], problem)
-                        : g_strdup (*g_strchomp (lines) != '\0' ? lines : "no reason is known");
+  g_autofree char *lines = last_lines (self);
+  g_autofree char *why = problem != NULL
+                             ? g_strdup_printf ("%s: %s", self->settings->command[0], problem)
+                             : g_strdup (*lines != '\0' ? lines : "no reason is known");
   give_back (self, why);
 }
 

@@ -374,7 +374,7 @@ SrvForemanState
 srv_rules_foreman_state (gboolean has_command, gboolean has_lease, SrvLeaseKind kind)
 {
   if (has_lease)
-    return kind == SRV_LEASE_CHAT ? SRV_FOREMAN_ATTACHED : SRV_FOREMAN_AWAKE;
+    return kind == SRV_LEASE_TURN ? SRV_FOREMAN_AWAKE : SRV_FOREMAN_ATTACHED;
   return has_command ? SRV_FOREMAN_ASLEEP : SRV_FOREMAN_NONE;
 }
 

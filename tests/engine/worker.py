@@ -191,12 +191,12 @@ def test_lines():
     TAP.ok("on hold" in worker.wait_for("waiting:", 3), "neither is one on hold", worker.text)
     yard.post(f"/v1/projects/{yard.project}/hold", {"held": False}, method="PUT")
     for words in ('("good") of shop taken', 'succeeded', '("look") of shop taken', "put up for review (exit status 75)",
-                  "failed (exit status 3): last words", "failed (exit status 4), it printed nothing", "failed (signal 9, Killed"):
+                  "failed (exit status 3): one / last words", "failed (exit status 4), it printed nothing", "failed (signal 9, Killed"):
         worker.wait_for(words)
     TAP.ok(True, "each job has a line for its beginning and its end")
     worker.wait_for("waiting: No task is ready.", 2)
     finished = "\n".join(yard.events("job.finished"))
-    TAP.ok("ended with exit status 3. Its last lines:\none\nlast words" in finished
+    TAP.ok("ended with exit status 3; its last lines: one / last words" in finished
            and "exit status 4, and printed nothing." in finished, "history has the last lines too", finished)
     TAP.equal(worker.end(signal.SIGTERM), 0, "told to stop, it ends")
     TAP.equal([line.startswith("waiting") for line in worker.lines].count(True), 4, "each reason was said once")

@@ -387,6 +387,7 @@ test_holds_leases_jobs (void)
   g_assert_cmpint (srv_rules_foreman_state (TRUE, FALSE, 0), ==, SRV_FOREMAN_ASLEEP);
   g_assert_cmpint (srv_rules_foreman_state (FALSE, TRUE, SRV_LEASE_TURN), ==, SRV_FOREMAN_AWAKE);
   g_assert_cmpint (srv_rules_foreman_state (TRUE, TRUE, SRV_LEASE_CHAT), ==, SRV_FOREMAN_ATTACHED);
+  g_assert_cmpint (srv_rules_foreman_state (TRUE, TRUE, SRV_LEASE_HAND), ==, SRV_FOREMAN_ATTACHED);
   g_assert_cmpint (srv_rules_outcome (TRUE, TRUE, TRUE, TRUE, SRV_LEASE_CHAT), ==,
                    SRV_OUTCOME_ATTACHED);
   g_assert_cmpint (srv_rules_outcome (TRUE, FALSE, TRUE, TRUE, SRV_LEASE_TURN), ==,

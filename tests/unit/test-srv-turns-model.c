@@ -173,7 +173,7 @@ compare (Model *model)
 
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_cmpstr (srv_fixture_text (f, "foreman"), ==,
-                   model->lease ? (model->kind == SRV_LEASE_CHAT ? "attached" : "awake")
+                   model->lease ? (model->kind == SRV_LEASE_TURN ? "awake" : "attached")
                                 : (model->has_command ? "asleep" : "none"));
   g_assert_cmpint (srv_fixture_int (f, "waiting_messages"), ==, count_waiting (model));
   g_assert_cmpint (!json_is_null (srv_fixture_get (f, "foreman_trouble")), ==, model->failures > 0);

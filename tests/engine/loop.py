@@ -346,6 +346,27 @@ def test_deaf_foreman():
     shop.engine.close()
 
 
+def test_killed_at_wake():
+    """The lease is taken with the message that wakes: killed right after its acknowledgement, or a moment later, neither is lost."""
+    shop = Shop()
+    project = shop.project("shop", FOREMAN)
+    for n in range(4):
+        said = shop.say(project, f"Sweep yard {n}")
+        if n % 2:
+            wait_until(lambda: shop.leftovers(), "the turn's folder")
+        shop.engine.stop(kill=True)
+        shop.engine.start()
+
+        def answered(number=said["id"]):
+            return any(m["id"] == number and m["state"] == "answered" for m in shop.get("/v1/messages")["items"])
+
+        wait_until(answered, "the answer after the restart")
+        TAP.ok(True, f"round {n}: the message was acknowledged, so it is answered")
+        wait_until(lambda: shop.get(f"/v1/projects/{project['id']}")["foreman"] == "asleep", "the turn's end")
+    TAP.equal(shop.leftovers(), [], "nothing is left of the turns that were killed")
+    TAP.equal(shop.close(), 0, "the engine ends well")
+
+
 def test_dead_worker():
     shop = Shop()
     mark = uuid.uuid4().hex
@@ -435,7 +456,7 @@ def main():
     signal.alarm(WATCHDOG_S * 8)
     only = sys.argv[1:]
     for test in (test_loop, test_review_and_failure, test_attach, test_bad_foremen, test_refused_settings,
-                 test_deaf_foreman, test_dead_worker, test_spies, test_spies_behind_link, test_refusals):
+                 test_deaf_foreman, test_killed_at_wake, test_dead_worker, test_spies, test_spies_behind_link, test_refusals):
         if not only or test.__name__ in only:
             test()
     TAP.end()

@@ -159,6 +159,8 @@ def decisions(shell, foreman):
     shell.type("unknown id", "approve 999999 1", 1, "no plan 999999", "!no such plan")
     shell.type("unknown id", "reject 999999 1", 1, "no plan 999999", "!no such plan")
     shell.type("as it was printed", f"approve plan={number} version={version}", 0, "Ready for a worker:", "Form", "!Tests", "!unix:")
+    shell.type("nobody works", "status app", 0, "1 task ready for a worker, and none is at work.\n",
+               "drawbridge engine work -- COMMAND", "drawbridge engine token new worker NAME")
     shell.type("decided already", f"approve {number} {version + 1}", 1, "Nothing was changed", f"drawbridge engine plan {number}")
     shell.type("decided already", f"reject {number} {version + 1}", 1, "Nothing was changed", f"drawbridge engine cancel plan={number}")
     shell.type("live plans", "project remove app", 1, "has 1 live plan: reject or cancel it first", "drawbridge engine reject PLAN VERSION", "drawbridge engine cancel plan=PLAN")

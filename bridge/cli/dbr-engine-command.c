@@ -255,7 +255,7 @@ param_names (const DbrTool *tool)
   return names;
 }
 
-/* "projct=app", also among the words of a text: likelier a slip than meant. Who means it quotes the text as one word. */
+/* "projct=app", also among the words of a text: likelier a slip than meant. Who means it names the text. */
 static gboolean
 is_slip (const DbrEngineCommand *self, const DbrTool *tool, const char *word, GError **error)
 {
@@ -268,12 +268,15 @@ is_slip (const DbrEngineCommand *self, const DbrTool *tool, const char *word, GE
 
   if (len < 3 || word[len] != '=' || strpbrk (word, " \t\n"))
     return FALSE;
-  if (g_str_has_suffix (self->names, "..."))
-    g_set_error (
-        error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_UNKNOWN,
-        _ ("\"%s\": there is no argument \"%s\".%s If it belongs to the text, quote the text "
-           "as one word."),
-        word, name, remedy);
+  if (g_str_has_suffix (self->names, " ..."))
+    {
+      g_auto (GStrv) own = g_strsplit (self->names, " ", -1);
+      g_set_error (
+          error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_UNKNOWN,
+          _ ("\"%s\": there is no argument \"%s\".%s If it belongs to the text, write that "
+             "as %s='...'."),
+          word, name, remedy, own[g_strv_length (own) - 2]);
+    }
   else
     g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_UNKNOWN,
                  _ ("\"%s\": there is no argument \"%s\".%s It is: drawbridge engine %s %s"), word,

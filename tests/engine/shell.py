@@ -221,7 +221,8 @@ def tasks(shell, worker, lease, first, third):
 def talk(shell, number):
     shell.type("good", 'ask project=app "Add a login page, with LANG=de = German"', 0, "to project")
     shell.type("again", 'ask project=app "Add a login page, with LANG=de = German"', 0, "A repeat of message", "reword it")
-    shell.type("a slip among the words", "ask projct=app hello", 2, 'no argument "projct"', "Did you mean project?", "quote the text")
+    shell.type("a slip among the words", "ask projct=app hello", 2, 'no argument "projct"', "Did you mean project?", "write that as text='...'.")
+    shell.type("as it says", "ask project=app text='lang=de first'", 0, "to project")
     shell.type("missing", "ask", 2, "text: is required", "It is: drawbridge engine ask [project=PROJECT] TEXT")
     question = shell.ask("POST", f"/projects/{number}/questions", {"text": "Which one?", "options": ["A", "B"]})["id"]
     shell.type("it is shown", "status app", 0, f"question {question} ", "Which one? (options: A, B)",

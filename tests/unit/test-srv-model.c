@@ -9,6 +9,7 @@
 
 #include "srv-fixture.h"
 #include "srv-model.h"
+#include "srv-rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ typedef struct
   SrvPlanState state;
   guint version, n_tasks;
   gboolean held;
+  guint waits; /* reasons, while something waits */
   Task tasks[MAX_TASKS];
 } Plan;
 
@@ -45,8 +47,9 @@ typedef struct
   SrvFixture base;
   GRand *rand;
   SrvActor foreman;
-  gboolean asks; /* approval: always */
-  gboolean held; /* the project */
+  gboolean asks;   /* approval: always */
+  guint max_tasks; /* of a plan that starts by itself */
+  gboolean held;   /* the project */
   Plan plans[MAX_PLANS];
   guint n_plans;
 } Model;
@@ -75,6 +78,8 @@ derive (Plan *plan)
     }
   if (plan->state == SRV_PLAN_AWAITING_APPROVAL && of[SRV_TASK_CANCELLED] == plan->n_tasks)
     plan->state = SRV_PLAN_CANCELLED;
+  if (plan->state != SRV_PLAN_AWAITING_APPROVAL && !awaiting)
+    plan->waits = 0;
   if (!approved)
     return;
   if (of[SRV_TASK_RUNNING] || of[SRV_TASK_READY] || of[SRV_TASK_REVIEW] || awaiting)
@@ -105,13 +110,6 @@ is_waiting (const Plan *plan)
   return FALSE;
 }
 
-/* A new or changed task of a plan at work waits only if the project asks now; the plan itself goes on waiting. */
-static gboolean
-awaits (const Plan *plan, gboolean asks)
-{
-  return asks && plan->state != SRV_PLAN_AWAITING_APPROVAL;
-}
-
 static void
 approve (Plan *plan)
 {
@@ -119,6 +117,38 @@ approve (Plan *plan)
     plan->tasks[i].awaiting = FALSE;
   if (plan->state == SRV_PLAN_AWAITING_APPROVAL)
     plan->state = SRV_PLAN_ACTIVE;
+}
+
+static guint
+reasons_now (const Model *model, const Plan *plan)
+{
+  guint count = 0;
+
+  for (guint i = 0; i < plan->n_tasks; i++)
+    count += plan->tasks[i].state != SRV_TASK_CANCELLED;
+  return (model->asks ? 1u << SRV_REASON_APPROVAL_REQUIRED : 0)
+         | (count > model->max_tasks ? 1u << SRV_REASON_TOO_MANY_TASKS : 0);
+}
+
+/* A plan that waits goes on waiting, for what it waited for and for what there is now; new and changed tasks (bits) of one
+ * at work wait only for what there is now. */
+static void
+judge (const Model *model, Plan *plan, guint changed)
+{
+  guint reasons = reasons_now (model, plan);
+
+  if (plan->state == SRV_PLAN_AWAITING_APPROVAL)
+    {
+      plan->waits |= reasons;
+      if (!plan->waits)
+        approve (plan);
+      return;
+    }
+  if (!changed || !reasons)
+    return;
+  plan->waits |= reasons;
+  for (guint i = 0; i < plan->n_tasks; i++)
+    plan->tasks[i].awaiting |= changed >> i & 1;
 }
 
 static void
@@ -154,6 +184,23 @@ compare_task (SrvFixture *f, const Plan *plan, guint i)
   g_assert_cmpint (!json_is_null (json_object_get (shown, "hold")), ==, task->held);
 }
 
+static guint
+reasons_shown (SrvFixture *f)
+{
+  guint reasons = 0;
+  gsize at;
+  json_t *wait;
+
+  json_array_foreach (srv_fixture_get (f, "waits"), at, wait)
+  {
+    gint reason
+        = srv_word_find (srv_reason_words, json_string_value (json_object_get (wait, "reason")));
+    g_assert_cmpint (reason, >=, 0);
+    reasons |= 1u << reason;
+  }
+  return reasons;
+}
+
 static void
 compare (Model *model)
 {
@@ -167,7 +214,7 @@ compare (Model *model)
       g_assert_cmpuint (CALL (&f->client, PLAN_GET, srv_fixture_id (plan->id), NULL), ==, 200);
       g_assert_cmpstr (srv_fixture_text (f, "state"), ==, srv_plan_state_words[plan->state]);
       g_assert_cmpint (srv_fixture_int (f, "version"), ==, plan->version);
-      g_assert_cmpint (json_array_size (srv_fixture_get (f, "waits")) > 0, ==, is_waiting (plan));
+      g_assert_cmpuint (reasons_shown (f), ==, is_waiting (plan) ? plan->waits : 0);
       for (guint i = 0; i < plan->n_tasks; i++)
         {
           compare_task (f, plan, i);
@@ -219,8 +266,7 @@ op_create (Model *model)
       g_autofree char *path = g_strdup_printf ("tasks.%u.id", i);
       plan->tasks[i].id = srv_fixture_int (f, path);
     }
-  if (!model->asks)
-    approve (plan);
+  judge (model, plan, 0);
   derive (plan);
 }
 
@@ -291,10 +337,9 @@ op_add (Model *model)
       return;
     }
   g_assert_cmpuint (status, ==, 201);
-  plan->tasks[plan->n_tasks++] = (Task){ .id = srv_fixture_int (f, "task.id"),
-                                         .needs = needs,
-                                         .awaiting = awaits (plan, model->asks) };
+  plan->tasks[plan->n_tasks++] = (Task){ .id = srv_fixture_int (f, "task.id"), .needs = needs };
   plan->version++;
+  judge (model, plan, 1u << (plan->n_tasks - 1));
   derive (plan);
 }
 
@@ -329,6 +374,7 @@ op_cancel (Model *model)
         && (j == i || plan->tasks[j].state != SRV_TASK_DONE))
       cancel (plan, j);
   plan->version++;
+  judge (model, plan, 0);
   derive (plan);
 }
 
@@ -381,11 +427,13 @@ amend (Model *model, Plan *plan, guint cancelled, guint rewritten, guint needs, 
           && task->state != SRV_TASK_FAILED)
         return FALSE;
       task->needs = needs;
-      task->awaiting |= awaits (plan, model->asks);
     }
   if (adds)
-    plan->tasks[plan->n_tasks++] = (Task){ .needs = needs, .awaiting = awaits (plan, model->asks) };
-  return !is_circular (plan);
+    plan->tasks[plan->n_tasks++] = (Task){ .needs = needs };
+  if (is_circular (plan))
+    return FALSE;
+  judge (model, plan, (rewritten < n ? 1u << rewritten : 0) | (adds ? 1u << n : 0));
+  return TRUE;
 }
 
 /* Everything that an amendment may do, at once; of what is refused nothing is done. */
@@ -467,11 +515,11 @@ op_retry (Model *model)
       return;
     }
   g_assert_cmpuint (status, ==, 200);
-  if (task->state == SRV_TASK_CANCELLED)
-    task->awaiting = awaits (plan, model->asks);
+  guint changed = task->state == SRV_TASK_CANCELLED ? 1u << (task - plan->tasks) : 0;
   task->state = SRV_TASK_PLANNED;
   task->lost = 0;
   plan->version++;
+  judge (model, plan, changed);
   derive (plan);
 }
 
@@ -597,11 +645,12 @@ op_ask (Model *model)
 {
   SrvFixture *f = &model->base;
 
-  model->asks = pick (model, 2);
-  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~",
-                          model->asks ? "{\"settings\": {\"approval\": \"always\"}}"
-                                      : "{\"settings\": {\"approval\": \"never\"}}"),
-                    ==, 200);
+  model->asks = pick (model, 3) == 0;
+  model->max_tasks = 1 + pick (model, MAX_TASKS);
+  g_autofree char *body
+      = g_strdup_printf ("{\"settings\": {\"approval\": \"%s\", \"max_tasks\": %u}}",
+                         model->asks ? "always" : "never", model->max_tasks);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", body), ==, 200);
   /* What waits goes on waiting: a setting is for what comes. */
 }
 
@@ -626,7 +675,7 @@ op_pass (Model *model)
 static void
 run_round (guint32 seed)
 {
-  Model model = { .rand = g_rand_new_with_seed (seed), .asks = TRUE };
+  Model model = { .rand = g_rand_new_with_seed (seed), .asks = TRUE, .max_tasks = 12 };
   SrvFixture *f = &model.base;
 
   srv_fixture_open (f, NULL);

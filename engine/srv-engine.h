@@ -75,6 +75,7 @@ typedef struct
   /* Why no turn could start now; NULL: one could. */
   char *(*turn_problem) (const json_t *foreman, const char *checkout, gconstpointer data);
   gconstpointer data;
+  guint max_turns; /* at a time, over all projects; 0: any number */
 } SrvWorld;
 
 typedef struct

@@ -71,6 +71,7 @@ G_BEGIN_DECLS
   X (NO_COMMAND, "no_command") \
   X (HOLD, "hold") \
   X (TROUBLE, "trouble") \
+  X (BUSY, "busy") \
   X (LEASED, "leased")
 #define SRV_EVENT_KINDS(X) \
   X (PROJECT_ADDED, "project.added") \

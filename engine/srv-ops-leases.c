@@ -408,6 +408,12 @@ count_turns (SrvCall *call)
   return count;
 }
 
+gboolean
+srv_turns_are_full (SrvCall *call)
+{
+  return call->world && call->world->max_turns != 0 && count_turns (call) >= call->world->max_turns;
+}
+
 static char *
 holder_of (json_t *foreman)
 {

@@ -92,6 +92,8 @@ render_sent (SrvCall *call,
   SrvOutcome outcome = srv_rules_outcome (project->command != NULL, project->held != 0,
                                           srv_trouble_waits (project, call->now), lease != NULL,
                                           lease ? (SrvLeaseKind) lease->kind_of : 0);
+  if (outcome == SRV_OUTCOME_WOKE && srv_turns_are_full (call))
+    outcome = SRV_OUTCOME_BUSY;
   g_autofree char *line = outcome == SRV_OUTCOME_LEASED
                               ? srv_lease_outcome_text (lease)
                               : srv_trouble_outcome_text (project, outcome, call->now);

@@ -134,6 +134,9 @@ srv_lease_finish (SrvCall *call,
                   SrvEventKind how,
                   SrvLeaseEnd end,
                   const char *text);
+/* Do as many run as the host runs at a time? */
+gboolean
+srv_turns_are_full (SrvCall *call);
 /* Takes leases for the foremen that should wake now, @max at a time over all projects; appends to @out
  * (element-type SrvTurn). Those that can't start get trouble. */
 void

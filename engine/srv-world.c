@@ -7,6 +7,7 @@
 #include "srv-world.h"
 
 #include "srv-preset.h"
+#include "srv-runner.h"
 
 #include <errno.h>
 #include <string.h>
@@ -79,4 +80,5 @@ srv_world_init (SrvWorld *self, const char *const *refusal)
   self->foreman_problems = srv_preset_problems;
   self->turn_problem = turn_problem;
   self->data = refusal;
+  self->max_turns = SRV_RUNNER_MAX_TURNS;
 }

@@ -84,7 +84,7 @@ set_up (Shop *shop, gconstpointer data)
   (void) data;
   folder_says = NULL;
   shop->granted = g_ptr_array_new_with_free_func ((GDestroyNotify) srv_turn_free);
-  shop->world = (SrvWorld){ checkout_problem, foreman_problems, turn_problem, shop };
+  shop->world = (SrvWorld){ checkout_problem, foreman_problems, turn_problem, shop, 2 };
   f->world = &shop->world;
   srv_fixture_open (f, NULL);
   srv_engine_grant_turns (f->engine, 2, on_granted, shop);
@@ -178,8 +178,10 @@ test_bound (Shop *shop, gconstpointer data)
       g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, body), ==, 201);
       g_autofree char *project = g_strdup_printf ("p:%" G_GINT64_FORMAT, INT ("id"));
       g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, project, "{\"text\": \"Go\"}"), ==, 201);
+      g_assert_cmpstr (TEXT ("outcome"), ==, i < 2 ? "woke" : "busy");
     }
   g_assert_cmpuint (shop->granted->len, ==, 2);
+  HAS ("outcome_text", "the foreman wakes when one of them ends");
   g_autoptr (SrvTurn) first = g_ptr_array_steal_index (shop->granted, 0);
   g_assert_cmpuint (CALL (&f->admin, LEASE_END, srv_fixture_id (first->lease), NULL), ==, 200);
   g_assert_cmpuint (shop->granted->len, ==, 2);

@@ -209,6 +209,7 @@ amend (SrvCall *call, SrvPlanSet *set, DbrJson body)
   if (srv_call_has (body, "summary"))
     srv_text_set (&set->plan->summary, srv_call_text (call, body, "summary"));
   amend_cancel (call, set, dbr_json_get (body, "cancel"));
+  srv_plan_set_drop_cancelled (set, call->now);
   amend_update (call, set, dbr_json_get (body, "update"));
   add_tasks (call, set, dbr_json_get (body, "add"), "add");
   amend_link (call, set, dbr_json_get (body, "update"));

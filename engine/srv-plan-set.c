@@ -123,6 +123,7 @@ clear_values (SrvPlanSet *self, guint n)
       g_strfreev (self->values[i].paths);
     }
   g_clear_pointer (&self->values, g_free);
+  g_clear_pointer (&self->blocked, g_ptr_array_unref);
 }
 
 /* The values end with one of id 0, so that they know their own number. */
@@ -161,19 +162,55 @@ srv_plan_set_free (SrvPlanSet *self)
   g_hash_table_unref (self->changed);
   g_hash_table_unref (self->added);
   g_hash_table_unref (self->judging);
+  g_clear_pointer (&self->titles, g_hash_table_unref);
   srv_settings_clear (&self->settings);
   srv_record_free (self->plan);
   srv_record_free (self->project);
   g_free (self);
 }
 
+/* They stand in the order of their ids: loaded so, and new ones get the next. */
 SrvTask *
 srv_plan_set_task (const SrvPlanSet *self, gint64 id)
 {
-  for (guint i = 0; i < self->tasks->len; i++)
-    if (((SrvTask *) g_ptr_array_index (self->tasks, i))->id == id)
-      return g_ptr_array_index (self->tasks, i);
+  guint low = 0, high = self->tasks->len;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+      SrvTask *task = g_ptr_array_index (self->tasks, middle);
+      if (task->id == id)
+        return task;
+      if (task->id < id)
+        low = middle + 1;
+      else
+        high = middle;
+    }
   return NULL;
+}
+
+SrvTask *
+srv_plan_set_find_title (SrvPlanSet *self, const char *title)
+{
+  if (!self->titles)
+    {
+      self->titles = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      for (guint i = self->tasks->len; i > 0; i--)
+        {
+          SrvTask *task = g_ptr_array_index (self->tasks, i - 1);
+          if (task->state != SRV_TASK_CANCELLED)
+            g_hash_table_replace (self->titles, g_strdup (task->title), task);
+        }
+    }
+  return g_hash_table_lookup (self->titles, title);
+}
+
+const GArray *
+srv_plan_set_blocked (SrvPlanSet *self, guint i)
+{
+  if (!self->blocked)
+    self->blocked = srv_rules_blocked (self->values, self->tasks->len);
+  return g_ptr_array_index (self->blocked, i);
 }
 
 guint
@@ -194,6 +231,7 @@ srv_plan_set_add (SrvCall *call, SrvPlanSet *self)
   task->plan = self->plan->id;
   task->project = self->plan->project;
   task->created = task->updated = call->now;
+  g_clear_pointer (&self->titles, g_hash_table_unref);
   g_ptr_array_add (self->tasks, task);
   g_hash_table_add (self->added, task);
   return task;
@@ -423,20 +461,27 @@ stop_job (SrvCall *call, SrvTask *task)
                   "Its task was cancelled.");
 }
 
-static void
-drop_dependency (SrvPlanSet *self, SrvTask *task, gint64 id, gint64 now)
+/* From cancelled ones too: tried again, they would wait for it for ever. */
+void
+srv_plan_set_drop_cancelled (SrvPlanSet *self, gint64 now)
 {
-  g_autoptr (GArray) ids = srv_ids_parse (task->depends_on);
-
-  for (guint i = 0; i < ids->len; i++)
-    if (g_array_index (ids, gint64, i) == id)
-      {
-        g_array_remove_index (ids, i);
-        g_free (task->depends_on);
-        task->depends_on = srv_ids_text (ids);
-        srv_plan_set_change (self, task, now);
-        return;
-      }
+  for (guint i = 0; i < self->tasks->len; i++)
+    {
+      SrvTask *task = g_ptr_array_index (self->tasks, i);
+      g_autoptr (GArray) ids = srv_ids_parse (task->depends_on);
+      guint before = ids->len;
+      for (guint d = ids->len; d > 0; d--)
+        {
+          const SrvTask *needed = srv_plan_set_task (self, g_array_index (ids, gint64, d - 1));
+          if (needed && needed->state == SRV_TASK_CANCELLED)
+            g_array_remove_index (ids, d - 1);
+        }
+      if (ids->len == before)
+        continue;
+      g_free (task->depends_on);
+      task->depends_on = srv_ids_text (ids);
+      srv_plan_set_change (self, task, now);
+    }
 }
 
 void
@@ -445,10 +490,8 @@ srv_plan_set_cancel (SrvCall *call, SrvPlanSet *self, SrvTask *task, const char 
   stop_job (call, task);
   task->state = SRV_TASK_CANCELLED;
   task->awaiting = 0;
+  g_clear_pointer (&self->titles, g_hash_table_unref);
   srv_plan_set_change (self, task, call->now);
-  /* From cancelled ones too: tried again, they would wait for it for ever. */
-  for (guint i = 0; i < self->tasks->len; i++)
-    drop_dependency (self, g_ptr_array_index (self->tasks, i), task->id, call->now);
   srv_call_event (call, SRV_EVENT_TASK_CANCELLED, task->project, task->plan, task->id, 0, why);
 }
 
@@ -549,6 +592,7 @@ srv_plan_set_settle (SrvCall *call, SrvPlanSet *self)
   gboolean is_approved
       = state == SRV_PLAN_ACTIVE || state == SRV_PLAN_FAILED || state == SRV_PLAN_DONE;
 
+  srv_plan_set_drop_cancelled (self, call->now);
   srv_plan_set_refresh (self);
   settle_tasks (call, self, is_approved);
   settle_plan (call, self, is_approved);

@@ -15,6 +15,8 @@ typedef struct
   GPtrArray *tasks;     /* SrvTask, oldest first */
   SrvTaskValue *values; /* the same tasks as the rules see them; after srv_plan_set_refresh() */
   SrvSettings settings; /* the project's */
+  GPtrArray *blocked;   /* srv_rules_blocked() of the values, once it was asked for */
+  GHashTable *titles;   /* tasks by title, once one was asked for */
   GHashTable *changed;  /* tasks to be written */
   GHashTable *added;    /* tasks that the store does not have yet */
   GHashTable
@@ -75,9 +77,18 @@ srv_plan_set_approve (SrvPlanSet *self, gint64 now);
 /* Says who decided about the version that was shown. */
 void
 srv_plan_set_decided (SrvCall *call, SrvPlanSet *self, SrvDecision decision);
-/* Cancels one task: stops its job, takes it out of what others depend on. */
+/* Cancels one task and stops its job. After the last one, and before anything is linked anew: */
 void
 srv_plan_set_cancel (SrvCall *call, SrvPlanSet *self, SrvTask *task, const char *why);
+/* takes cancelled tasks out of what others depend on; settle does it too. */
+void
+srv_plan_set_drop_cancelled (SrvPlanSet *self, gint64 now);
+/* The first task with the title that is not cancelled; nullable. */
+SrvTask *
+srv_plan_set_find_title (SrvPlanSet *self, const char *title);
+/* The ids of failed tasks that the task at @i waits for. (transfer none) */
+const GArray *
+srv_plan_set_blocked (SrvPlanSet *self, guint i);
 /* Derives readiness and the plan's state, keeps the project's counts, and writes all that changed. */
 void
 srv_plan_set_settle (SrvCall *call, SrvPlanSet *self);

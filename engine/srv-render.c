@@ -267,14 +267,12 @@ srv_render_task (SrvPlanSet *set, guint i, const char *brief)
 {
   const SrvTask *task = g_ptr_array_index (set->tasks, i);
   const SrvTaskValue *value = &set->values[i];
-  g_autoptr (GArray) blocked = g_array_new (FALSE, FALSE, sizeof (gint64));
   json_t *depends_on = json_array (), *blocked_by = json_array ();
 
   for (guint d = 0; d < value->n_depends_on; d++)
     json_array_append_new (depends_on, json_integer (value->depends_on[d]));
-  if (value->state == SRV_TASK_PLANNED)
-    srv_rules_blocked_by (set->values, set->tasks->len, i, blocked);
-  for (guint b = 0; b < blocked->len; b++)
+  const GArray *blocked = value->state == SRV_TASK_PLANNED ? srv_plan_set_blocked (set, i) : NULL;
+  for (guint b = 0; blocked && b < blocked->len; b++)
     json_array_append_new (blocked_by, json_integer (g_array_index (blocked, gint64, b)));
   json_t *body = json_pack ("{s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:I, s:s}", "id", I (task->id),
                             "plan", I (task->plan), "project", I (task->project), "title",

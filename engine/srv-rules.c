@@ -2,7 +2,7 @@
 /*
  * srv-rules: reasons, waves, readiness, ends, holds, leases and lost jobs.
  *
- * Plans have at most SRV_MAX_TASKS tasks; what walks dependencies visits each once.
+ * Plans have at most SRV_MAX_TASKS tasks; what walks dependencies visits each a few times, whatever their order.
  */
 #include "config.h"
 
@@ -136,68 +136,88 @@ srv_rules_stop_asking (SrvSettings *settings,
 /* ---------------------------------------------------------------- dependencies */
 #define NOWHERE G_MAXUINT
 
+/* Where the task stands; they are in the order of their ids. */
+static guint
+find_task (const SrvTaskValue *tasks, guint n_tasks, gint64 id)
+{
+  guint low = 0, high = n_tasks;
+
+  while (low < high)
+    {
+      guint middle = low + (high - low) / 2;
+      if (tasks[middle].id < id)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low < n_tasks && tasks[low].id == id ? low : NOWHERE;
+}
+
+/* Who depends on whom, the other way round: those that depend on task i are at[first[i]] to at[first[i + 1] - 1]. */
 typedef struct
 {
-  gint64 id;
-  guint at;
-} Place;
+  guint *first;
+  guint *at;
+} Dependents;
 
-static gint
-compare_places (gconstpointer a, gconstpointer b)
+static void
+dependents_clear (Dependents *self)
 {
-  gint64 x = ((const Place *) a)->id, y = ((const Place *) b)->id;
-
-  return x < y ? -1 : x > y;
+  g_free (self->first);
+  g_free (self->at);
 }
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Dependents, dependents_clear)
 
-/* Where each id stands, in the order of ids. (transfer full) */
-static GArray *
-index_of (const SrvTaskValue *tasks, guint n_tasks)
+static void
+dependents_fill (Dependents *self, const SrvTaskValue *tasks, guint n_tasks)
 {
-  GArray *index = g_array_sized_new (FALSE, FALSE, sizeof (Place), n_tasks);
+  g_autofree guint *next = g_new (guint, n_tasks + 1);
 
+  self->first = g_new0 (guint, n_tasks + 2);
+  for (guint i = 0; i < n_tasks; i++)
+    for (guint d = 0; d < tasks[i].n_depends_on; d++)
+      {
+        guint needed = find_task (tasks, n_tasks, tasks[i].depends_on[d]);
+        if (needed != NOWHERE)
+          self->first[needed + 1]++;
+      }
   for (guint i = 0; i < n_tasks; i++)
     {
-      Place place = { tasks[i].id, i };
-      g_array_append_val (index, place);
+      self->first[i + 1] += self->first[i];
+      next[i] = self->first[i];
     }
-  g_array_sort (index, compare_places);
-  return index;
+  self->at = g_new (guint, self->first[n_tasks] + 1);
+  for (guint i = 0; i < n_tasks; i++)
+    for (guint d = 0; d < tasks[i].n_depends_on; d++)
+      {
+        guint needed = find_task (tasks, n_tasks, tasks[i].depends_on[d]);
+        if (needed != NOWHERE)
+          self->at[next[needed]++] = i;
+      }
 }
 
+/* An order in which each task comes after all that it depends on; returns how many could be put into it. */
 static guint
-find_task (GArray *index, gint64 id)
+order_tasks (const Dependents *dependents, guint n_tasks, guint *order)
 {
-  Place place = { id, 0 };
-  guint found;
+  g_autofree guint *left = g_new0 (guint, n_tasks + 1);
+  guint n = 0;
 
-  return g_array_binary_search (index, &place, compare_places, &found)
-             ? g_array_index (index, Place, found).at
-             : NOWHERE;
-}
-
-/* One pass; FALSE when some dependency has no wave yet. */
-static gboolean
-set_wave (GArray *index, const SrvTaskValue *tasks, SrvTaskValue *task)
-{
-  guint wave = 1;
-
-  for (guint i = 0; i < task->n_depends_on; i++)
-    {
-      guint needed = find_task (index, task->depends_on[i]);
-      if (needed == NOWHERE)
-        continue;
-      if (tasks[needed].wave == 0)
-        return FALSE;
-      wave = MAX (wave, tasks[needed].wave + 1);
-    }
-  task->wave = wave;
-  return TRUE;
+  for (guint e = 0; e < dependents->first[n_tasks]; e++)
+    left[dependents->at[e]]++;
+  for (guint i = 0; i < n_tasks; i++)
+    if (left[i] == 0)
+      order[n++] = i;
+  for (guint done = 0; done < n; done++)
+    for (guint e = dependents->first[order[done]]; e < dependents->first[order[done] + 1]; e++)
+      if (--left[dependents->at[e]] == 0)
+        order[n++] = dependents->at[e];
+  return n;
 }
 
 /* A task on a circle: what has no wave is on one or behind one, and following what it needs leads onto it. */
 static gint64
-find_cycle (GArray *index, const SrvTaskValue *tasks, guint n_tasks)
+find_cycle (const SrvTaskValue *tasks, guint n_tasks)
 {
   guint at = 0;
 
@@ -206,7 +226,7 @@ find_cycle (GArray *index, const SrvTaskValue *tasks, guint n_tasks)
   for (guint step = 0; step < n_tasks; step++)
     for (guint d = 0; d < tasks[at].n_depends_on; d++)
       {
-        guint needed = find_task (index, tasks[at].depends_on[d]);
+        guint needed = find_task (tasks, n_tasks, tasks[at].depends_on[d]);
         if (needed == NOWHERE || tasks[needed].wave != 0)
           continue;
         at = needed;
@@ -218,22 +238,27 @@ find_cycle (GArray *index, const SrvTaskValue *tasks, guint n_tasks)
 gboolean
 srv_rules_waves (SrvTaskValue *tasks, guint n_tasks, gint64 *out_cycle)
 {
-  g_autoptr (GArray) index = index_of (tasks, n_tasks);
-  guint left = n_tasks, before;
+  g_auto (Dependents) dependents = { 0 };
+  g_autofree guint *order = g_new (guint, n_tasks + 1);
 
+  dependents_fill (&dependents, tasks, n_tasks);
+  guint n = order_tasks (&dependents, n_tasks, order);
   for (guint i = 0; i < n_tasks; i++)
     tasks[i].wave = 0;
-  do
+  for (guint i = 0; i < n; i++)
     {
-      before = left;
-      for (guint i = 0; i < n_tasks; i++)
-        if (tasks[i].wave == 0 && set_wave (index, tasks, &tasks[i]))
-          left--;
+      SrvTaskValue *task = &tasks[order[i]];
+      task->wave = 1;
+      for (guint d = 0; d < task->n_depends_on; d++)
+        {
+          guint needed = find_task (tasks, n_tasks, task->depends_on[d]);
+          if (needed != NOWHERE)
+            task->wave = MAX (task->wave, tasks[needed].wave + 1);
+        }
     }
-  while (left > 0 && left < before);
-  if (left > 0 && out_cycle)
-    *out_cycle = find_cycle (index, tasks, n_tasks);
-  return left == 0;
+  if (n < n_tasks && out_cycle)
+    *out_cycle = find_cycle (tasks, n_tasks);
+  return n == n_tasks;
 }
 
 SrvTaskState
@@ -245,72 +270,80 @@ srv_rules_readiness (const SrvTaskValue *tasks, guint n_tasks, guint i, gboolean
     return SRV_TASK_PLANNED;
   for (guint d = 0; d < task->n_depends_on; d++)
     {
-      gboolean done = FALSE;
-      for (guint j = 0; !done && j < n_tasks; j++)
-        done = tasks[j].id == task->depends_on[d] && tasks[j].state == SRV_TASK_DONE;
-      if (!done)
+      guint needed = find_task (tasks, n_tasks, task->depends_on[d]);
+      if (needed == NOWHERE || tasks[needed].state != SRV_TASK_DONE)
         return SRV_TASK_PLANNED;
     }
   return SRV_TASK_READY;
 }
 
-void
-srv_rules_blocked_by (const SrvTaskValue *tasks, guint n_tasks, guint i, GArray *out)
+/* The ids of the failed tasks that are in the set. (transfer full) */
+static GArray *
+ids_of (const SrvTaskValue *tasks, guint n_tasks, const guint64 *set)
 {
-  g_autoptr (GArray) index = index_of (tasks, n_tasks);
-  g_autofree gboolean *seen = g_new0 (gboolean, n_tasks);
-  g_autofree guint *todo = g_new (guint, n_tasks);
-  guint n_todo = 1;
+  GArray *ids = g_array_new (FALSE, FALSE, sizeof (gint64));
 
-  todo[0] = i;
-  seen[i] = TRUE;
-  while (n_todo > 0)
-    {
-      const SrvTaskValue *task = &tasks[todo[--n_todo]];
-      for (guint d = 0; d < task->n_depends_on; d++)
-        {
-          guint needed = find_task (index, task->depends_on[d]);
-          if (needed == NOWHERE || seen[needed])
-            continue;
-          seen[needed] = TRUE;
-          todo[n_todo++] = needed;
-        }
-    }
-  for (guint j = 0; j < n_tasks; j++)
-    if (seen[j] && j != i && tasks[j].state == SRV_TASK_FAILED)
-      g_array_append_val (out, tasks[j].id);
+  for (guint i = 0; i < n_tasks; i++)
+    if (set[i / 64] >> (i % 64) & 1)
+      g_array_append_val (ids, tasks[i].id);
+  return ids;
 }
 
-static gboolean
-needs_one_of (const SrvTaskValue *task, const GArray *ids, gint64 id)
+GPtrArray *
+srv_rules_blocked (const SrvTaskValue *tasks, guint n_tasks)
 {
-  for (guint d = 0; d < task->n_depends_on; d++)
-    {
-      if (task->depends_on[d] == id)
-        return TRUE;
-      for (guint i = 0; i < ids->len; i++)
-        if (g_array_index (ids, gint64, i) == task->depends_on[d])
-          return TRUE;
-    }
-  return FALSE;
+  g_auto (Dependents) dependents = { 0 };
+  g_autofree guint *order = g_new (guint, n_tasks + 1);
+  guint n_words = n_tasks / 64 + 1, failed = 0;
+  GPtrArray *blocked = g_ptr_array_new_full (n_tasks, (GDestroyNotify) g_array_unref);
+
+  for (guint i = 0; i < n_tasks; i++)
+    failed += tasks[i].state == SRV_TASK_FAILED;
+  g_autofree guint64 *sets = g_new0 (guint64, failed ? n_tasks * n_words : n_words);
+  if (failed > 0)
+    dependents_fill (&dependents, tasks, n_tasks);
+  guint n = failed > 0 ? order_tasks (&dependents, n_tasks, order) : 0;
+  for (guint i = 0; i < n; i++)
+    for (guint e = dependents.first[order[i]]; e < dependents.first[order[i] + 1]; e++)
+      {
+        guint64 *from = &sets[order[i] * n_words], *to = &sets[dependents.at[e] * n_words];
+        for (guint w = 0; w < n_words; w++)
+          to[w] |= from[w];
+        if (tasks[order[i]].state == SRV_TASK_FAILED)
+          to[order[i] / 64] |= G_GUINT64_CONSTANT (1) << (order[i] % 64);
+      }
+  for (guint i = 0; i < n_tasks; i++)
+    g_ptr_array_add (blocked,
+                     ids_of (tasks, failed ? n_tasks : 0, failed ? &sets[i * n_words] : sets));
+  return blocked;
 }
 
 void
 srv_rules_dependents (const SrvTaskValue *tasks, guint n_tasks, gint64 id, GArray *out)
 {
+  g_auto (Dependents) dependents = { 0 };
   g_autofree gboolean *taken = g_new0 (gboolean, n_tasks + 1);
-  gboolean grew = TRUE;
+  g_autofree guint *todo = g_new (guint, n_tasks + 1);
+  guint start = find_task (tasks, n_tasks, id), n_todo = 0;
 
-  while (grew)
+  if (start == NOWHERE)
+    return;
+  dependents_fill (&dependents, tasks, n_tasks);
+  taken[start] = TRUE;
+  todo[n_todo++] = start;
+  while (n_todo > 0)
     {
-      grew = FALSE;
-      for (guint i = 0; i < n_tasks; i++)
-        if (!taken[i] && tasks[i].id != id && needs_one_of (&tasks[i], out, id))
+      guint at = todo[--n_todo];
+      for (guint e = dependents.first[at]; e < dependents.first[at + 1]; e++)
+        if (!taken[dependents.at[e]])
           {
-            taken[i] = grew = TRUE;
-            g_array_append_val (out, tasks[i].id);
+            taken[dependents.at[e]] = TRUE;
+            todo[n_todo++] = dependents.at[e];
           }
     }
+  for (guint i = 0; i < n_tasks; i++)
+    if (taken[i] && i != start)
+      g_array_append_val (out, tasks[i].id);
 }
 
 SrvPlanState

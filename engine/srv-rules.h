@@ -89,7 +89,7 @@ srv_rules_touched (const SrvSettings *settings,
                    guint n_tasks,
                    gboolean only_awaiting);
 
-/* ---- waves, readiness, ends */
+/* ---- waves, readiness, ends: @tasks stand in the order of their ids */
 /* Sets wave: 1 without dependencies, else one more than the greatest of them. A dependency that is not among @tasks
  * counts as none. FALSE: a cycle; *out_cycle (nullable) is a task on it. */
 gboolean
@@ -97,9 +97,10 @@ srv_rules_waves (SrvTaskValue *tasks, guint n_tasks, gint64 *out_cycle);
 /* What a planned or ready task is now: ready when the plan is active, it does not await, and all it depends on are done. */
 SrvTaskState
 srv_rules_readiness (const SrvTaskValue *tasks, guint n_tasks, guint i, gboolean plan_is_active);
-/* The failed tasks that a task waits for, through any number of others; appended to @out (gint64). */
-void
-srv_rules_blocked_by (const SrvTaskValue *tasks, guint n_tasks, guint i, GArray *out);
+/* For each task the ids (gint64) of the failed tasks that it waits for, through any number of others. (transfer full)
+ * (element-type GArray) */
+GPtrArray *
+srv_rules_blocked (const SrvTaskValue *tasks, guint n_tasks);
 /* All that depend on @id, through any number of others (not @id itself); appended (gint64). */
 void
 srv_rules_dependents (const SrvTaskValue *tasks, guint n_tasks, gint64 id, GArray *out);

@@ -125,7 +125,10 @@ srv_task_spec_update (SrvCall *call, SrvPlanSet *set, SrvTask *task, DbrJson obj
   g_autoptr (SrvBrief) old = brief ? srv_store_get (call->store, SRV_RECORD_BRIEF, task->id) : NULL;
 
   if (srv_call_has (object, "title"))
-    changed |= replace_text (&task->title, srv_call_text (call, object, "title"));
+    {
+      changed |= replace_text (&task->title, srv_call_text (call, object, "title"));
+      g_clear_pointer (&set->titles, g_hash_table_unref);
+    }
   if (srv_call_has (object, "paths"))
     changed |= replace_text (&task->paths,
                              srv_call_globs (call, dbr_json_get (object, "paths"), "paths"));
@@ -142,18 +145,6 @@ srv_task_spec_update (SrvCall *call, SrvPlanSet *set, SrvTask *task, DbrJson obj
 }
 
 /* ---------------------------------------------------------------- dependencies */
-static SrvTask *
-find_by_title (SrvPlanSet *set, const char *title)
-{
-  for (guint i = 0; i < set->tasks->len; i++)
-    {
-      SrvTask *task = g_ptr_array_index (set->tasks, i);
-      if (task->state != SRV_TASK_CANCELLED && strcmp (task->title, title) == 0)
-        return task;
-    }
-  return NULL;
-}
-
 /* A title (a text) or an id (a number); NULL and a problem. */
 static SrvTask *
 resolve (SrvCall *call, SrvPlanSet *set, DbrJson value, const char *field)
@@ -177,7 +168,7 @@ resolve (SrvCall *call, SrvPlanSet *set, DbrJson value, const char *field)
       return NULL;
     }
   const char *title = srv_call_element_text (call, value, field, SRV_MAX_TITLE);
-  task = title ? find_by_title (set, title) : NULL;
+  task = title ? srv_plan_set_find_title (set, title) : NULL;
   if (title && !task)
     srv_call_problem (call, field, "names the task \"%s\", which the plan does not have", title);
   return task;

@@ -281,10 +281,10 @@ test_readiness (void)
   tasks[1].awaiting = TRUE;
   g_assert_cmpint (srv_rules_readiness (tasks, 4, 1, TRUE), ==, SRV_TASK_PLANNED);
   tasks[0].state = SRV_TASK_FAILED;
-  srv_rules_blocked_by (tasks, 4, 3, ids);
-  g_assert_cmpuint (ids->len, ==, 1);
-  g_assert_cmpint (g_array_index (ids, gint64, 0), ==, 1);
-  g_array_set_size (ids, 0);
+  g_autoptr (GPtrArray) blocked = srv_rules_blocked (tasks, 4);
+  for (guint i = 0; i < 4; i++)
+    g_assert_cmpuint (((GArray *) g_ptr_array_index (blocked, i))->len, ==, i > 0);
+  g_assert_cmpint (g_array_index ((GArray *) g_ptr_array_index (blocked, 3), gint64, 0), ==, 1);
   srv_rules_dependents (tasks, 4, 1, ids);
   g_assert_cmpuint (ids->len, ==, 3);
   g_array_set_size (ids, 0);
@@ -294,6 +294,84 @@ test_readiness (void)
   for (guint s = 0; s < SRV_N_TASK_STATES; s++)
     g_assert_cmpint (srv_rules_may_rewrite (s), ==,
                      s == SRV_TASK_PLANNED || s == SRV_TASK_READY || s == SRV_TASK_FAILED);
+}
+
+/* Random graphs, in any order of the ids, against what follows dependencies one by one. */
+#define GRAPH 70u
+
+static gboolean
+reaches (guint64 (*needs)[2], guint from, guint to)
+{
+  guint64 seen[2] = { needs[from][0], needs[from][1] };
+
+  for (guint round = 0; round < GRAPH; round++)
+    for (guint i = 0; i < GRAPH; i++)
+      if (seen[i / 64] >> (i % 64) & 1)
+        {
+          seen[0] |= needs[i][0];
+          seen[1] |= needs[i][1];
+        }
+  return seen[to / 64] >> (to % 64) & 1;
+}
+
+static void
+test_graphs (void)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+
+  for (guint round = 0; round < 20; round++)
+    {
+      SrvTaskValue tasks[GRAPH] = { { 0 } };
+      gint64 on[GRAPH][GRAPH];
+      guint64 needs[GRAPH][2] = { { 0 } };
+      guint rank[GRAPH];
+      gint64 cycle = 0;
+
+      for (guint i = 0; i < GRAPH; i++)
+        rank[i] = (guint) g_rand_int (rand);
+      for (guint i = 0; i < GRAPH; i++)
+        {
+          tasks[i].id = 10 + 3 * i;
+          tasks[i].state = g_rand_int_range (rand, 0, 9) ? SRV_TASK_PLANNED : SRV_TASK_FAILED;
+          tasks[i].depends_on = on[i];
+          for (guint k = 0; k < GRAPH; k++)
+            if (rank[k] < rank[i] && g_rand_int_range (rand, 0, 20) == 0)
+              {
+                on[i][tasks[i].n_depends_on++] = 10 + 3 * k;
+                needs[i][k / 64] |= G_GUINT64_CONSTANT (1) << (k % 64);
+              }
+        }
+      g_assert_true (srv_rules_waves (tasks, GRAPH, &cycle));
+      g_autoptr (GPtrArray) blocked = srv_rules_blocked (tasks, GRAPH);
+      for (guint i = 0; i < GRAPH; i++)
+        {
+          g_autoptr (GArray) dependents = g_array_new (FALSE, FALSE, sizeof (gint64));
+          const GArray *by = g_ptr_array_index (blocked, i);
+          guint wave = 1, n_by = 0, n_dependents = 0;
+          for (guint k = 0; k < GRAPH; k++)
+            {
+              if (needs[i][k / 64] >> (k % 64) & 1)
+                wave = MAX (wave, tasks[k].wave + 1);
+              n_by += tasks[k].state == SRV_TASK_FAILED && reaches (needs, i, k);
+              n_dependents += reaches (needs, k, i);
+            }
+          g_assert_cmpuint (tasks[i].wave, ==, wave);
+          g_assert_cmpuint (by->len, ==, n_by);
+          srv_rules_dependents (tasks, GRAPH, tasks[i].id, dependents);
+          g_assert_cmpuint (dependents->len, ==, n_dependents);
+        }
+      /* One more makes a circle. */
+      guint last = 0, first = 0;
+      for (guint i = 0; i < GRAPH; i++)
+        if (tasks[i].wave > tasks[last].wave)
+          last = i;
+      for (guint i = 0; i < GRAPH; i++)
+        if (reaches (needs, last, i))
+          first = i;
+      on[first][tasks[first].n_depends_on++] = tasks[last].id;
+      g_assert_false (srv_rules_waves (tasks, GRAPH, &cycle));
+      g_assert_cmpint (cycle, !=, 0);
+    }
 }
 
 static void
@@ -423,6 +501,7 @@ main (int argc, char **argv)
   g_test_add_func ("/srv-rules/dear-globs", test_dear_globs);
   g_test_add_func ("/srv-rules/waves", test_waves);
   g_test_add_func ("/srv-rules/readiness", test_readiness);
+  g_test_add_func ("/srv-rules/graphs", test_graphs);
   g_test_add_func ("/srv-rules/plan-state", test_plan_state);
   g_test_add_func ("/srv-rules/reasons", test_reasons);
   g_test_add_func ("/srv-rules/holds-leases-jobs", test_holds_leases_jobs);

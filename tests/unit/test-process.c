@@ -204,6 +204,57 @@ test_missing_folder (void)
   g_assert_error (error, G_SPAWN_ERROR, G_SPAWN_ERROR_CHDIR);
 }
 
+/* A command that never was is told from one that failed, whatever its exit status. */
+static void
+test_starting (void)
+{
+  static const struct
+  {
+    const char *words[7];
+    SrvProcessEnd end;
+    int value;
+    const char *problem; /* nullable */
+  } cases[] = {
+    { { own_path, "exec", "--", "/bin/true" }, SRV_PROCESS_ENDED, 0, NULL },
+    { { own_path, "exec", "--", "/bin/sh", "-c" }, SRV_PROCESS_ENDED, 2, NULL },
+    { { own_path, "exec", "--", "/nonexistent/program" },
+      SRV_PROCESS_NOT_STARTED,
+      127,
+      "No such file or directory" },
+    { { own_path, "exec", "--", "/" }, SRV_PROCESS_NOT_STARTED, 127, "Permission denied" },
+    /* What shuts it in fails, or isn't there. */
+    { { "/bin/sh", "-c", "exit 1" }, SRV_PROCESS_NOT_STARTED, 1, NULL },
+    { { "/nonexistent/bwrap" }, SRV_PROCESS_NOT_STARTED, 127, NULL },
+    /* The command has no part in telling. */
+    { { own_path, "exec", "--", "/bin/sh", "-c", "echo no >&3" }, SRV_PROCESS_ENDED, 2, NULL },
+  };
+  const char *const environment[] = { "PATH=/usr/bin:/bin", "LC_ALL=C", NULL };
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      Run self = { .loop = g_main_loop_new (NULL, FALSE), .output = g_string_new (NULL) };
+      const SrvProcessOptions options = { .keeper = own_path,
+                                          .command = cases[i].words,
+                                          .environment = environment,
+                                          .folder = "/",
+                                          .tells_start = TRUE,
+                                          .output = on_output,
+                                          .done = on_done,
+                                          .user_data = &self };
+      g_autoptr (GError) error = NULL;
+      guint watchdog = g_timeout_add_seconds (WATCHDOG_S, on_watchdog, NULL);
+      self.process = srv_process_new (&options, &error);
+      g_assert_no_error (error);
+      g_main_loop_run (self.loop);
+      g_source_remove (watchdog);
+      g_assert_cmpint (self.end, ==, cases[i].end);
+      g_assert_cmpint (self.value, ==, cases[i].value);
+      g_assert_cmpstr (srv_process_problem (self.process), ==, cases[i].problem);
+      srv_process_free (self.process);
+      g_main_loop_unref (self.loop);
+      g_string_free (self.output, TRUE);
+    }
+}
+
 /* Children in the background, in sessions of their own, orphaned, deaf to SIGTERM: none outlives it. */
 #define HIDERS \
   "trap '' TERM HUP; sleep 1000 & echo $!; " \
@@ -394,10 +445,13 @@ main (int argc, char **argv)
 {
   if (argc > 1 && strcmp (argv[1], "keep") == 0)
     return srv_keep_main (argc - 1, argv + 1);
+  if (argc > 1 && strcmp (argv[1], "exec") == 0)
+    return srv_keep_exec_main (argc - 1, argv + 1);
   ssize_t length = readlink ("/proc/self/exe", own_path, sizeof own_path - 1);
   g_assert_cmpint (length, >, 0);
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/process/status", test_status);
+  g_test_add_func ("/process/starting", test_starting);
   g_test_add_func ("/process/no-input", test_no_input);
   g_test_add_func ("/process/crash", test_crash);
   g_test_add_func ("/process/missing", test_missing);

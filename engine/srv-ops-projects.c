@@ -187,9 +187,9 @@ check_command (SrvCall *call, DbrJson command, const SrvProject *project)
     srv_call_problem (call, "foreman_command", "is longer than %d bytes", MAX_COMMAND);
 }
 
-/* Turns run in it, so it is the engine that must get there. @project: (nullable): as it is. */
+/* Turns run in it, so it is the engine that must get there. */
 static void
-check_checkout (SrvCall *call, DbrJson body, const SrvProject *project)
+check_checkout (SrvCall *call, DbrJson body)
 {
   const char *checkout = srv_call_text (call, body, "checkout");
 
@@ -197,7 +197,7 @@ check_checkout (SrvCall *call, DbrJson body, const SrvProject *project)
     return;
   if (checkout && *checkout != '/')
     srv_call_problem (call, "checkout", "is not an absolute path");
-  else if (checkout && call->world && (!project || g_strcmp0 (checkout, project->checkout) != 0))
+  else if (checkout && call->world)
     {
       g_autofree char *problem = call->world->checkout_problem (checkout);
       if (problem)
@@ -208,7 +208,7 @@ check_checkout (SrvCall *call, DbrJson body, const SrvProject *project)
 static void
 check_members (SrvCall *call, DbrJson body, const SrvProject *project)
 {
-  check_checkout (call, body, project);
+  check_checkout (call, body);
   check_command (call, dbr_json_get (body, "foreman_command"), project);
   check_settings (call, dbr_json_get (body, "settings"));
 }

@@ -114,8 +114,17 @@ srv_plan_check_match (SrvCall *call, const SrvPlan *plan, gboolean needed)
 
 /* NULL: may be changed. */
 SrvReply *
-srv_plan_check_open (const SrvPlan *plan)
+srv_plan_check_open (const SrvPlanSet *set)
 {
+  const SrvPlan *plan = set->plan;
+
+  if (set->project->removed)
+    {
+      g_autofree char *gone = g_strdup_printf (
+          "Plan %" G_GINT64_FORMAT " is over: its project was removed.", plan->id);
+      return srv_reply_conflict ("plan_over", gone,
+                                 json_pack ("{s:s}", "state", srv_plan_state_words[plan->state]));
+    }
   if (plan->state == SRV_PLAN_AWAITING_APPROVAL || plan->state == SRV_PLAN_ACTIVE
       || plan->state == SRV_PLAN_FAILED)
     return NULL;
@@ -233,7 +242,7 @@ srv_op_PLAN_AMEND (SrvCall *call)
   g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, call->request->id, &refusal);
 
   if (!set || (refusal = srv_plan_check_match (call, set->plan, TRUE))
-      || (refusal = srv_plan_check_open (set->plan)))
+      || (refusal = srv_plan_check_open (set)))
     return refusal;
   srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
   if (dbr_json_count (body) == 0)
@@ -301,6 +310,8 @@ check_shown (SrvCall *call, const SrvPlanSet *set)
   gint64 shown = srv_call_integer (call->request->body, "version", 0);
   const SrvPlan *plan = set->plan;
 
+  if (set->project->removed)
+    return srv_plan_check_open (set);
   if (!srv_plan_set_is_waiting (set))
     return not_waiting (call, plan);
   if (shown == plan->version)

@@ -32,7 +32,7 @@ load_open (SrvCall *call, SrvTask **out_task, SrvReply **out_refusal)
   g_autoptr (SrvPlanSet) set = load (call, out_task, out_refusal);
 
   if (set)
-    *out_refusal = srv_plan_check_open (set->plan);
+    *out_refusal = srv_plan_check_open (set);
   return *out_refusal ? NULL : g_steal_pointer (&set);
 }
 
@@ -65,7 +65,7 @@ srv_op_TASK_ADD (SrvCall *call)
   g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, call->request->id, &refusal);
 
   if (!set || (refusal = srv_plan_check_match (call, set->plan, FALSE))
-      || (refusal = srv_plan_check_open (set->plan)))
+      || (refusal = srv_plan_check_open (set)))
     return refusal;
   SrvTask *task = srv_task_spec_add (call, set, body, "");
   if (!srv_call_is_bad (call))

@@ -111,7 +111,7 @@ void
 srv_project_still_waiting (SrvCall *call, gint64 project, json_t *body);
 /* NULL: may be changed; else 409 plan_over. */
 SrvReply *
-srv_plan_check_open (const SrvPlan *plan);
+srv_plan_check_open (const SrvPlanSet *set);
 /* NULL: If-Match fits or, unless @needed, is not there; else 412 or 428. */
 SrvReply *
 srv_plan_check_match (SrvCall *call, const SrvPlan *plan, gboolean needed);

@@ -288,6 +288,35 @@ test_remove (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->admin, MESSAGE_ANSWER, message, "{\"text\": \"late\"}"), ==, 409);
 }
 
+/* A failed plan does not keep its project; then nothing of it starts again. */
+static void
+test_removed_plan (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, TWO_TASKS), ==, 201);
+  const char *plan = ID ("id");
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, "p:~", NULL), ==, 409);
+  PROBLEM (409, "project_busy", "1 live plan");
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+  const char *job = ID ("job.id"), *task = ID ("task.id");
+  g_assert_cmpuint (
+      CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"failed\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, "p:~", NULL), ==, 200);
+  g_assert_cmpint (INT ("needs_user"), ==, 0);
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
+  g_assert_cmpuint (CALL (&f->admin, TASK_RETRY, task, NULL), ==, 409);
+  PROBLEM (409, "plan_over", "its project was removed");
+  g_assert_cmpuint (CALL (&f->admin, TASK_ADD, plan, "{\"title\": \"B\", \"brief\": \"b\"}"), ==,
+                    409);
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 2}"), ==, 409);
+  PROBLEM (409, "plan_over", "its project was removed");
+  g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
+}
+
 static void
 test_plan_life (Shop *shop, gconstpointer data)
 {
@@ -1290,6 +1319,7 @@ main (int argc, char **argv)
   SHOP ("/srv-ops/plan-life", test_plan_life);
   SHOP ("/srv-ops/messages", test_messages);
   SHOP ("/srv-ops/remove", test_remove);
+  SHOP ("/srv-ops/removed-plan", test_removed_plan);
   SHOP ("/srv-ops/questions", test_questions);
   SHOP ("/srv-ops/idempotency", test_idempotency);
   SHOP ("/srv-ops/plan-problems", test_plan_problems);

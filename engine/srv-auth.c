@@ -105,10 +105,8 @@ srv_auth_judge (const SrvActor *actor, const SrvRoute *route)
     {
       json_t *extra = needs (route->operation);
       g_autofree char *detail = g_strdup_printf (
-          "This is a %s's token, and %s is not among what a %s may do. Trying "
-          "again won't help.",
-          srv_auth_role_name (actor->role), srv_operations[route->operation].name,
-          srv_auth_role_name (actor->role));
+          "This is a %s's token, and that is not for a %s to do. Trying again won't help.",
+          srv_auth_role_name (actor->role), srv_auth_role_name (actor->role));
 
       json_object_set_new (extra, "token", json_string (srv_auth_role_name (actor->role)));
       return srv_reply_problem (403, "wrong_role", detail, extra);

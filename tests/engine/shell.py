@@ -122,7 +122,10 @@ def tokens(shell):
     shell.type("a token that is revoked", "status", 1, "revoked", "BRIGADA_TOKEN", "!credentials", BRIGADA_TOKEN=done.stdout.strip())
     shell.type("a token of nobody", "status", 1, "BRIGADA_TOKEN", "!credentials", BRIGADA_TOKEN="A" * 43)
     worker = shell.run("token", "new", "worker", "desk2").stdout.strip()
-    shell.type("a token of another kind", "status", 1, "worker", "Unset BRIGADA_TOKEN", BRIGADA_TOKEN=worker)
+    for line in ("status", "project set app approval=never", "ask project=app hi", "cancel 5", "token list", "lease app me"):
+        text = shell.type("a token of another kind", line, 1, "This is a worker's token", "needed is a token of one of these: admin",
+                          "Unset BRIGADA_TOKEN", BRIGADA_TOKEN=worker)
+        TAP.ok(not re.search(r"\b(?!BRIGADA_TOKEN)[A-Z]+_[A-Z_]+\b|STATUS", text), "without the name of an operation", text)
     return worker
 
 
@@ -143,6 +146,7 @@ def leases(shell):
 
 
 def decisions(shell, foreman):
+    shell.type("another project's foreman", "status docs", 1, "another project", "Unset that", BRIGADA_TOKEN=foreman)
     first = plan(shell, foreman, "Login", task("Form", paths=["src/**"]), task("Tests", "Form"))
     number, version = first["id"], first["version"]
     shell.type("what needs the user", "status app", 0, f"plan {number} version {version} of app awaits approval: Login",
@@ -301,6 +305,7 @@ def main():
     talk(shell, number)
     holds(shell)
     reading(shell)
+    shell.type("a token that is over", "status", 1, "has ended", "Unset that", "!This server", BRIGADA_TOKEN=foreman)
     shell.type("over already", f"lease end {lease}", 1, "lease")
     shell.type("good", "project remove app", 0, "Removed project")
     shell.type("removed", "status app", 1, "app")

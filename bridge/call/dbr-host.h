@@ -15,11 +15,11 @@ typedef struct
   gboolean is_command_line; /* texts are for a person at a shell, not for a client's user */
   DbrTypedFunc typed;       /* nullable */
   gpointer typed_data;
-  gboolean assume_yes;      /* the person at the terminal said yes beforehand (call --yes) */
-  gboolean json_output;     /* answers are the records as JSON (call --output json) */
-  gint64 now_us;            /* tests: the time that every call believes; 0: the clock */
-  guint max_steps;          /* tests: JSONPath steps of a call; 0: DBR_CALL_MAX_STEPS */
-  const char *boundary;     /* tests: the word of log fences; NULL: random a call */
+  gboolean assume_yes;  /* the person at the terminal said yes beforehand (call --yes) */
+  gboolean json_output; /* answers are the records as JSON (call --output json) */
+  gint64 now_us;        /* tests: the time that every call believes; 0: the clock */
+  guint max_steps;      /* tests: JSONPath steps of a call; 0: DBR_CALL_MAX_STEPS */
+  const char *boundary; /* tests: the word of log fences; NULL: random a call */
 } DbrHostOptions;
 
 /* Takes @catalogue (transfer full). Errors: as dbr_gate_new(). */

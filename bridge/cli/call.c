@@ -121,8 +121,9 @@ add_pair (json_t *object, const DbrTool *tool, const char *pair, GError **error)
   g_autofree char *name = equals ? g_strndup (pair, (gsize) (equals - pair)) : NULL;
   const DbrParam *known = name ? find_param (tool, name) : NULL;
 
-  if (known ? dbr_cli_set_argument (object, known, equals + 1)
-            : equals && json_object_set_new (object, name, json_string (equals + 1)) == 0)
+  if (equals
+      && (known ? dbr_cli_set_argument (object, known, equals + 1)
+                : json_object_set_new (object, name, json_string (equals + 1)) == 0))
     return TRUE;
   if (equals)
     g_set_error (error, DBR_ARGUMENT_ERROR, DBR_ARGUMENT_ERROR_TYPE,

@@ -3,8 +3,8 @@
  * opening a tool host. */
 #pragma once
 
-#include "dbr-install.h"
 #include "call/dbr-host.h"
+#include "dbr-install.h"
 
 G_BEGIN_DECLS
 

@@ -255,7 +255,7 @@ param_names (const DbrTool *tool)
   return names;
 }
 
-/* "projct=app", also among the words of a text: likelier a slip than meant. Who means it names the text. */
+/* A word with a misspelt name, also among the words of a text: likelier a slip than meant. Who means it names the text. */
 static gboolean
 is_slip (const DbrEngineCommand *self, const DbrTool *tool, const char *word, GError **error)
 {

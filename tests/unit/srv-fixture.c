@@ -205,6 +205,21 @@ srv_fixture_pass (SrvFixture *self, gint64 seconds)
   srv_reply_free (send_request (self, &request));
 }
 
+void
+srv_fixture_rounds (void (*round) (guint32 seed), guint n)
+{
+  const char *seed = g_getenv ("SRV_MODEL_SEED"), *rounds = g_getenv ("SRV_MODEL_ROUNDS");
+  guint32 first = seed ? (guint32) g_ascii_strtoull (seed, NULL, 10) : 1;
+
+  if (rounds)
+    n = (guint) g_ascii_strtoull (rounds, NULL, 10);
+  for (guint i = 0; i < n; i++)
+    {
+      g_test_message ("seed %u", first + i);
+      round (first + i);
+    }
+}
+
 #define CALL(actor, op, target, ...) \
   srv_fixture_call (self, actor, SRV_OP_##op, target, __VA_ARGS__, NULL)
 

@@ -49,6 +49,9 @@ srv_fixture_assert_problem (SrvFixture *self, guint status, const char *code, co
 /* The foreman of a lease that the last answer gave. */
 SrvActor
 srv_fixture_foreman (SrvFixture *self);
+/* Plays @n random rounds, each with its seed, from 1 on; SRV_MODEL_SEED and SRV_MODEL_ROUNDS say otherwise. */
+void
+srv_fixture_rounds (void (*round) (guint32 seed), guint n);
 /* One of everything: a project with a preset, its lease (whose foreman is returned), message, question, report; a
  * plan at work, one that awaits approval, a running job. */
 SrvActor

@@ -11,7 +11,6 @@
 #include "srv-model.h"
 #include "srv-rules.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define CALL(actor, op, target, ...) \
@@ -426,15 +425,7 @@ run_round (guint32 seed)
 static void
 test_model (void)
 {
-  const char *seed = g_getenv ("SRV_MODEL_SEED"), *rounds = g_getenv ("SRV_MODEL_ROUNDS");
-  guint32 first = seed ? (guint32) strtoul (seed, NULL, 10) : 1;
-  guint n = rounds ? (guint) strtoul (rounds, NULL, 10) : 20;
-
-  for (guint i = 0; i < n; i++)
-    {
-      g_test_message ("seed %u", first + i);
-      run_round (first + i);
-    }
+  srv_fixture_rounds (run_round, 20);
 }
 
 int

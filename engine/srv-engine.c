@@ -31,7 +31,7 @@ struct _SrvEngine
   guint n_watchers;
   gint64 last_event;
   gint64 minute_without; /* since 1970: no plan waited for hours that had come */
-  gboolean grants; /* turns: the clock may be what wakes one */
+  gboolean grants;       /* turns: the clock may be what wakes one */
   char *admin_secret;
   GStringChunk *names; /* of actors: they outlive every request */
 };

@@ -446,7 +446,8 @@ srv_rules_outcome_text (SrvOutcome outcome)
     case SRV_OUTCOME_HOLD:
       return "It waits: the project is on hold, and the foreman wakes once the hold is released.";
     case SRV_OUTCOME_BUSY:
-      return "It waits: the engine runs as many turns as it starts at a time, and the foreman wakes "
+      return "It waits: the engine runs as many turns as it starts at a time, and the foreman "
+             "wakes "
              "when one of them ends.";
     case SRV_OUTCOME_TROUBLE:
       return "It waits: the foreman can't run.";

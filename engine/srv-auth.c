@@ -3,6 +3,8 @@
 
 #include "srv-auth.h"
 
+#include "srv-secret.h"
+
 #include <string.h>
 
 static const struct
@@ -37,7 +39,7 @@ srv_auth_bearer (const char *header)
   secret += strspn (secret, " ");
   while (g_ascii_isalnum (secret[n]) || secret[n] == '-' || secret[n] == '_')
     n++;
-  return n == SRV_AUTH_SECRET_LENGTH && secret[n] == '\0' ? secret : NULL;
+  return n == SRV_SECRET_LENGTH && secret[n] == '\0' ? secret : NULL;
 }
 
 gboolean

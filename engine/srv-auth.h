@@ -13,8 +13,6 @@
 
 G_BEGIN_DECLS
 
-#define SRV_AUTH_SECRET_LENGTH 43u /* 256 bits in base64url without padding */
-
 /**
  * srv_auth_bearer:
  * @header: (nullable): the Authorization header's value; several joined by commas

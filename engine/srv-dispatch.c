@@ -4,8 +4,7 @@
  */
 #include "config.h"
 
-#include "srv-plan-set.h"
-#include "srv-writer.h"
+#include "srv-ops.h"
 
 typedef SrvReply *(*Function) (SrvCall *call);
 static const Function functions[SRV_N_OPERATIONS] = {

@@ -8,7 +8,8 @@
 
 #include "srv-engine.h"
 
-#include "srv-plan-set.h"
+#include "srv-ops.h"
+#include "srv-secret.h"
 #include "srv-writer.h"
 
 #include <string.h>
@@ -403,21 +404,6 @@ srv_engine_take_admin_secret (SrvEngine *self)
 }
 
 /* ----------------------------------------------------------------------- turns */
-void
-srv_turn_free (SrvTurn *self)
-{
-  if (!self)
-    return;
-  if (self->token)
-    explicit_bzero (self->token, strlen (self->token));
-  g_free (self->token);
-  g_free (self->name);
-  g_free (self->repo_url);
-  g_free (self->checkout);
-  json_decref (self->foreman);
-  g_free (self);
-}
-
 void
 srv_engine_grant_turns (SrvEngine *self, guint max, SrvGranted granted, gpointer user_data)
 {

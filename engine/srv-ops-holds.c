@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "srv-ops.h"
 #include "srv-render.h"
 
 /* The hold of a record of whatever kind. */

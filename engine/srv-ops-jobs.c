@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "srv-ops.h"
 #include "srv-render.h"
 
 #include <string.h>

@@ -4,8 +4,11 @@
  */
 #include "config.h"
 
+#include "srv-lease.h"
+#include "srv-ops.h"
 #include "srv-render.h"
 #include "srv-trouble.h"
+#include "srv-turns.h"
 
 #include <string.h>
 

@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include "srv-lease.h"
+#include "srv-ops.h"
 #include "srv-render.h"
 #include "srv-trouble.h"
 

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "srv-ops.h"
 #include "srv-render.h"
 
 /* limit and cursor of a list; FALSE and a refusal. @known: names of the query, NULL-terminated. */

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "srv-ops.h"
 #include "srv-render.h"
 #include "srv-task-spec.h"
 

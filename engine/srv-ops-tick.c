@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include "srv-lease.h"
+#include "srv-ops.h"
 #include "srv-render.h"
 
 #define AT_ONCE 500u     /* things of one kind in one tick; the next one takes the rest */

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "srv-lease.h"
 #include "srv-render.h"
 #include "srv-trouble.h"
 

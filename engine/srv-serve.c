@@ -11,6 +11,7 @@
 #include "srv-folder.h"
 #include "srv-http.h"
 #include "srv-runner.h"
+#include "srv-secret.h"
 #include "srv-world.h"
 
 #include <glib-unix.h>
@@ -78,7 +79,7 @@ secret_write (const char *secret, gpointer user_data)
 static char *
 secret_read (const char *path)
 {
-  char text[SRV_AUTH_SECRET_LENGTH + 2];
+  char text[SRV_SECRET_LENGTH + 2];
   int fd = g_open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
   ssize_t n = fd >= 0 ? read (fd, text, sizeof text - 1) : -1;
 
@@ -86,7 +87,7 @@ secret_read (const char *path)
     close (fd);
   text[MAX (n, 0)] = '\0';
   g_strchomp (text);
-  return strlen (text) == SRV_AUTH_SECRET_LENGTH ? g_strdup (text) : NULL;
+  return strlen (text) == SRV_SECRET_LENGTH ? g_strdup (text) : NULL;
 }
 
 static SrvEngine *

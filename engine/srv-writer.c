@@ -7,11 +7,11 @@
  */
 #include "config.h"
 
-#include "srv-engine.h"
-
-#include "srv-plan-set.h"
-#include "srv-replay.h"
 #include "srv-writer.h"
+
+#include "srv-ops.h"
+#include "srv-replay.h"
+#include "srv-turns.h"
 
 typedef struct
 {

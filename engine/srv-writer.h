@@ -39,8 +39,4 @@ srv_writer_push_tick (SrvWriter *self);
 void
 srv_writer_grant_turns (SrvWriter *self, guint max, SrvGranted granted, gpointer user_data);
 
-/* Runs one request: dispatch by operation, roles, the actor's lease. srv-dispatch.c; reads too. @world nullable. */
-SrvReply *
-srv_dispatch (SrvStore *store, const SrvWorld *world, const SrvRequest *request, gint64 now);
-
 G_END_DECLS

@@ -7,6 +7,7 @@
 
 #include "srv-auth.h"
 #include "srv-input.h"
+#include "srv-secret.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -52,7 +53,7 @@ check_headers (const char *text)
   g_autofree char *version = srv_input_if_match (text);
 
   if (secret)
-    g_assert_cmpuint (strlen (secret), ==, SRV_AUTH_SECRET_LENGTH);
+    g_assert_cmpuint (strlen (secret), ==, SRV_SECRET_LENGTH);
   if (version)
     g_assert_cmpuint (strspn (version, "0123456789"), ==, strlen (version));
   if (srv_input_key_is_good (text))

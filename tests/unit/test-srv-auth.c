@@ -3,6 +3,7 @@
 
 #include "srv-auth.h"
 #include "srv-fixture.h"
+#include "srv-secret.h"
 
 #include <string.h>
 
@@ -86,7 +87,7 @@ test_project (void)
 static void
 test_bearer (void)
 {
-  g_autofree char *secret = g_strnfill (SRV_AUTH_SECRET_LENGTH, 'a');
+  g_autofree char *secret = g_strnfill (SRV_SECRET_LENGTH, 'a');
   g_autofree char *good = g_strconcat ("bEARER  ", secret, NULL);
   g_autofree char *longer = g_strconcat ("Bearer ", secret, "a", NULL);
   g_autofree char *two = g_strconcat ("Bearer ", secret, ", Bearer ", secret, NULL);
@@ -111,7 +112,7 @@ test_tokens (void)
   g_auto (SrvRoute) route = { 0 };
   g_autofree char *client = NULL;
   g_autofree char *foreman = NULL;
-  g_autofree char *forged = g_strnfill (SRV_AUTH_SECRET_LENGTH, 'A');
+  g_autofree char *forged = g_strnfill (SRV_SECRET_LENGTH, 'A');
   g_autofree char *forged_header = g_strconcat ("Bearer ", forged, NULL);
   SrvActor actor;
   gint64 id;

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * srv-lease: taking and ending, and what that does to the messages that wait for the foreman.
+ */
+#include "config.h"
+
+#include "srv-lease.h"
+
+#include "srv-ops.h"
+#include "srv-render.h"
+
+#include <string.h>
+
+#define MAX_DELIVERED 500u
+
+SrvLease *
+srv_lease_current (SrvCall *call, gint64 project)
+{
+  if (call->leased && !g_hash_table_contains (call->leased, &project))
+    return NULL;
+  g_autoptr (SrvLease) lease
+      = srv_store_find_one (call->store, SRV_FIND_LEASE_LIVE, project, 0, NULL);
+
+  if (!lease || srv_rules_lease_is_over (lease->expires, lease->ended, call->now))
+    return NULL;
+  return g_steal_pointer (&lease);
+}
+
+static gboolean
+waits_again (const SrvMessage *message, SrvLeaseEnd end)
+{
+  if (message->deliveries >= SRV_MAX_DELIVERIES)
+    return FALSE;
+  return end == SRV_LEASE_IS_FAILED
+         || (end == SRV_LEASE_IS_DETACHED && message->author == SRV_AUTHOR_USER);
+}
+
+/* Says which messages got no answer and are not delivered again by themselves. */
+static void
+tell_unanswered (SrvCall *call, gint64 project, GString *ids, gboolean failed)
+{
+  if (ids->len == 0)
+    return;
+  g_autofree char *text
+      = g_strconcat (failed ? "Not delivered again by themselves, after " G_STRINGIFY (
+                         SRV_MAX_DELIVERIES) " turns that failed over them: "
+                            : "The turn ended without an answer to what it was given: ",
+                     strchr (ids->str, ',') ? "messages " : "message ", ids->str, ".", NULL);
+  srv_call_event (call, SRV_EVENT_TURN_UNANSWERED, project, 0, 0, 0, text);
+}
+
+/* What the lease was given and left unanswered; what an earlier one left is as it was. */
+static void
+take_back (SrvCall *call, SrvProject *project, SrvLeaseEnd end)
+{
+  g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_UNANSWERED,
+                                                   project->id, 0, NULL, MAX_DELIVERED);
+  g_autoptr (GString) left = g_string_new (NULL);
+
+  for (guint i = 0; i < messages->len; i++)
+    {
+      SrvMessage *message = g_ptr_array_index (messages, i);
+      if (message->turn_ended)
+        continue;
+      if (waits_again (message, end))
+        {
+          message->state = SRV_MESSAGE_WAITING;
+          message->delivered = 0;
+          project->n_waiting++;
+        }
+      else if (message->author == SRV_AUTHOR_ENGINE)
+        {
+          /* It was told; it asks for no answer. */
+          message->state = SRV_MESSAGE_ANSWERED;
+          message->answered = call->now;
+        }
+      else
+        {
+          message->turn_ended = call->now;
+          message->turn_failed = end == SRV_LEASE_IS_FAILED;
+          g_string_append_printf (left, "%s%" G_GINT64_FORMAT, left->len > 0 ? ", " : "",
+                                  message->id);
+        }
+      srv_store_put (call->store, message);
+    }
+  tell_unanswered (call, project->id, left, end == SRV_LEASE_IS_FAILED);
+}
+
+static void
+deliver (SrvCall *call, SrvProject *project)
+{
+  g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_WAITING,
+                                                   project->id, 0, NULL, MAX_DELIVERED);
+
+  for (guint i = 0; i < messages->len; i++)
+    {
+      SrvMessage *message = g_ptr_array_index (messages, i);
+      message->state = SRV_MESSAGE_DELIVERED;
+      message->delivered = call->now;
+      message->deliveries++;
+      message->turn_ended = message->turn_failed = 0;
+      project->n_waiting--;
+      srv_store_put (call->store, message);
+    }
+  project->wake = 0;
+}
+
+void
+srv_lease_finish (SrvCall *call,
+                  SrvProject *project,
+                  SrvLease *lease,
+                  SrvEventKind how,
+                  SrvLeaseEnd end,
+                  const char *text)
+{
+  g_autoptr (SrvToken) token = srv_store_get (call->store, SRV_RECORD_TOKEN, lease->token);
+
+  lease->ended = call->now;
+  srv_store_put (call->store, lease);
+  if (token && !token->revoked)
+    {
+      token->revoked = call->now;
+      srv_store_put (call->store, token);
+    }
+  take_back (call, project, end);
+  srv_call_event (call, how, project->id, 0, 0, lease->id, text);
+}
+
+/* An expired lease that no tick has seen yet makes room. */
+SrvLease *
+srv_lease_holding (SrvCall *call, SrvProject *project)
+{
+  g_autoptr (SrvLease) lease
+      = srv_store_find_one (call->store, SRV_FIND_LEASE_LIVE, project->id, 0, NULL);
+
+  if (lease && srv_rules_lease_is_over (lease->expires, lease->ended, call->now))
+    {
+      srv_lease_finish (call, project, lease, SRV_EVENT_LEASE_EXPIRED, SRV_LEASE_IS_FAILED,
+                        lease->holder);
+      g_clear_pointer (&lease, srv_record_free);
+    }
+  return g_steal_pointer (&lease);
+}
+
+static char *
+until (const SrvLease *lease)
+{
+  json_auto_t *time = srv_render_time (lease->expires);
+  const char *text = json_string_value (time);
+
+  /* To the second: people read it. */
+  return g_strdup_printf ("%.19sZ", text ? text : "");
+}
+
+char *
+srv_lease_outcome_text (const SrvLease *lease)
+{
+  g_autofree char *end = until (lease);
+
+  return g_strdup_printf ("It waits: \"%s\" holds the lease until %s, and reads it; else the "
+                          "foreman wakes for it when the lease ends.",
+                          lease->holder, end);
+}
+
+SrvReply *
+srv_lease_reply_held (const SrvLease *lease)
+{
+  g_autofree char *end = until (lease);
+  g_autofree char *detail
+      = lease->kind_of == SRV_LEASE_CHAT ? g_strdup_printf (
+            "A chat (\"%s\") is attached to the project: detach it first.", lease->holder)
+        : lease->kind_of == SRV_LEASE_HAND
+            ? g_strdup_printf ("\"%s\" holds lease %" G_GINT64_FORMAT
+                               " of the project until %s: end it, or wait.",
+                               lease->holder, lease->id, end)
+            : g_strdup_printf ("A turn of the foreman (\"%s\") is running: wait for its end.",
+                               lease->holder);
+
+  return srv_reply_conflict ("lease_held", detail,
+                             json_pack ("{s:o}", "lease", srv_render_lease (lease)));
+}
+
+char *
+srv_lease_take (SrvCall *call,
+                SrvProject *project,
+                SrvLeaseKind kind,
+                const char *holder,
+                gint64 ttl_s,
+                SrvLease **out_lease)
+{
+  g_autoptr (SrvLease) lease = SrvLease_new ();
+  g_autoptr (SrvToken) token = SrvToken_new ();
+
+  lease->id = srv_store_next_id (call->store);
+  token->role = SRV_ROLE_FOREMAN;
+  token->name = g_strdup (holder);
+  token->project = project->id;
+  token->lease = lease->id;
+  g_autofree char *secret = srv_token_add (call, token);
+  if (!secret)
+    return NULL;
+  lease->project = project->id;
+  lease->kind_of = kind;
+  lease->holder = g_strdup (holder);
+  lease->token = token->id;
+  lease->created = call->now;
+  lease->expires = call->now + ttl_s * G_USEC_PER_SEC;
+  srv_store_add (call->store, lease);
+  deliver (call, project);
+  srv_call_event (call, SRV_EVENT_LEASE_TAKEN, project->id, 0, 0, lease->id, lease->holder);
+  *out_lease = g_steal_pointer (&lease);
+  return g_steal_pointer (&secret);
+}

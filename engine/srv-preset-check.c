@@ -4,16 +4,11 @@
  */
 #include "config.h"
 
-#include "srv-preset.h"
+#include "srv-preset-priv.h"
 
 #include "dbr-nearest.h"
 
 #include <string.h>
-
-/* As in srv_preset_render(); all but {token} may stand in a word of a command. */
-static const char *const placeholders[]
-    = { "prompt",   "config", "folder", "project", "name", "repo",
-        "checkout", "socket", "bridge", "model",   "home", NULL };
 
 static void G_GNUC_PRINTF (3, 4) add (GPtrArray *out, const char *field, const char *format, ...)
 {
@@ -26,27 +21,12 @@ static void G_GNUC_PRINTF (3, 4) add (GPtrArray *out, const char *field, const c
   g_ptr_array_add (out, problem);
 }
 
-/* "{a}, {b} and {c}". */
-static char *
-list_words (const char *const *words, const char *before, const char *after)
-{
-  GString *out = g_string_new (NULL);
-
-  for (guint i = 0; words[i]; i++)
-    g_string_append_printf (out, "%s%s%s%s",
-                            i == 0         ? ""
-                            : words[i + 1] ? ", "
-                                           : " and ",
-                            before, words[i], after);
-  return g_string_free (out, FALSE);
-}
-
 static void
 check_preset (const char *name, GPtrArray *out)
 {
   if (!name || g_strv_contains (srv_preset_names (), name))
     return;
-  g_autofree char *known = list_words (srv_preset_names (), "", "");
+  g_autofree char *known = srv_preset_list_words (srv_preset_names (), "", "");
   const char *nearest = dbr_nearest (name, srv_preset_names ());
   add (out, "preset", "\"%s\" is not known: there are %s%s%s%s", name, known,
        nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
@@ -59,10 +39,10 @@ check_placeholder (const char *name, gboolean has_model, const char *field, GPtr
     add (out, field, "has {token}, which can't stand in a command: everybody sees its words");
   else if (strcmp (name, "model") == 0 && !has_model)
     add (out, field, "has {model}, but no model is set");
-  else if (!g_strv_contains (placeholders, name))
+  else if (!g_strv_contains (srv_preset_placeholders, name))
     {
-      g_autofree char *known = list_words (placeholders, "{", "}");
-      const char *nearest = dbr_nearest (name, placeholders);
+      g_autofree char *known = srv_preset_list_words (srv_preset_placeholders, "{", "}");
+      const char *nearest = dbr_nearest (name, srv_preset_placeholders);
       add (out, field, "has {%.80s}, which is no placeholder: there are %s%s%s%s", name, known,
            nearest ? "; did you mean {" : "", nearest ? nearest : "", nearest ? "}?" : "");
     }

@@ -60,7 +60,7 @@ NEVER = [
      tuple(name for name in PROGRAM if name != "bridge/cli/mcp.c"), "standard output belongs to the protocol"),
     ("reading the environment elsewhere", r"\b(?:g_)?(?:get|set|put|unset)env\s*\(",
      ("bridge/call/dbr-backend.c", "bridge/gate/dbr-gate.c", "common/dbr-place.c",
-      "engine/srv-confine.c", "engine/srv-job.c", "engine/srv-place.c", "engine/srv-preset.c"),
+      "engine/srv-confine.c", "engine/srv-job.c", "engine/srv-place.c", "engine/srv-preset-render.c"),
      "the environment is read in one place"),
     ("curl outside engine-client", r"\bcurl_\w+\s*\(", ("engine-client/",), "HTTP belongs to engine-client"),
     # jansson loses digits and refuses NUL: what comes in is read by dbr-json-doc. The named of the bridge put JSON

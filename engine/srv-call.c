@@ -53,20 +53,14 @@ srv_call_actor_role (const SrvCall *self)
 }
 
 void
-srv_call_event (SrvCall *self,
-                SrvEventKind what,
-                gint64 project,
-                gint64 plan,
-                gint64 task,
-                gint64 ref,
-                const char *text)
+srv_call_event (SrvCall *self, SrvEventKind what, SrvAbout about, gint64 ref, const char *text)
 {
   g_autoptr (SrvEvent) event = SrvEvent_new ();
 
   event->at = self->now;
-  event->project = project;
-  event->plan = plan;
-  event->task = task;
+  event->project = about.project;
+  event->plan = about.plan;
+  event->task = about.task;
   event->role = srv_call_actor_role (self);
   event->name = g_strdup (self->actor.name);
   event->what = what;
@@ -76,15 +70,14 @@ srv_call_event (SrvCall *self,
 }
 
 void
-srv_call_eventf (
-    SrvCall *self, SrvEventKind what, const SrvPlan *plan, gint64 task, const char *format, ...)
+srv_call_eventf (SrvCall *self, SrvEventKind what, const SrvPlan *plan, const char *format, ...)
 {
   va_list args;
 
   va_start (args, format);
   g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
-  srv_call_event (self, what, plan->project, plan->id, task, 0, text);
+  srv_call_event (self, what, SRV_ABOUT_PLAN (plan), 0, text);
 }
 
 /* ------------------------------------------------------------------- projects */

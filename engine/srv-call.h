@@ -148,19 +148,28 @@ gpointer
 srv_call_get (SrvCall *self, SrvRecordKind kind, gint64 id, SrvReply **out_refusal);
 
 /* ---- events */
+/* What one is about: its project, plan and task; 0: none. */
+typedef struct
+{
+  gint64 project, plan, task;
+} SrvAbout;
+#define SRV_ABOUT_NOTHING ((SrvAbout){ 0 })
+#define SRV_ABOUT_PROJECT(id) ((SrvAbout){ .project = (id) })
+#define SRV_ABOUT_PLAN(record) ((SrvAbout){ .project = (record)->project, .plan = (record)->id })
+#define SRV_ABOUT_TASK(record) \
+  ((SrvAbout){ .project = (record)->project, .plan = (record)->plan, .task = (record)->id })
+/* The task of a job. */
+#define SRV_ABOUT_JOB(record) \
+  ((SrvAbout){ .project = (record)->project, .plan = (record)->plan, .task = (record)->task })
+/* @ref: the id of the message, question, report, lease, job, note or token that it is about too; 0: none. @text
+ * nullable. */
 void
-srv_call_event (SrvCall *self,
-                SrvEventKind what,
-                gint64 project,
-                gint64 plan,
-                gint64 task,
-                gint64 ref,
-                const char *text);
+srv_call_event (SrvCall *self, SrvEventKind what, SrvAbout about, gint64 ref, const char *text);
 void
-srv_call_eventf (
-    SrvCall *self, SrvEventKind what, const SrvPlan *plan, gint64 task, const char *format, ...)
-    G_GNUC_PRINTF (5, 6);
+srv_call_eventf (SrvCall *self, SrvEventKind what, const SrvPlan *plan, const char *format, ...)
+    G_GNUC_PRINTF (4, 5);
+/* Who acts, as events tell it; 0: the engine itself. */
 gint64
-srv_call_actor_role (const SrvCall *self); /* 0: the engine itself */
+srv_call_actor_role (const SrvCall *self);
 
 G_END_DECLS

@@ -46,7 +46,7 @@ tell_unanswered (SrvCall *call, gint64 project, GString *ids, gboolean failed)
                          SRV_MAX_DELIVERIES) " turns that failed over them: "
                             : "The turn ended without an answer to what it was given: ",
                      strchr (ids->str, ',') ? "messages " : "message ", ids->str, ".", NULL);
-  srv_call_event (call, SRV_EVENT_TURN_UNANSWERED, project, 0, 0, 0, text);
+  srv_call_event (call, SRV_EVENT_TURN_UNANSWERED, SRV_ABOUT_PROJECT (project), 0, text);
 }
 
 /* What the lease was given and left unanswered; what an earlier one left is as it was. */
@@ -123,7 +123,7 @@ srv_lease_finish (SrvCall *call,
       srv_store_put (call->store, token);
     }
   take_back (call, project, end);
-  srv_call_event (call, how, project->id, 0, 0, lease->id, text);
+  srv_call_event (call, how, SRV_ABOUT_PROJECT (project->id), lease->id, text);
 }
 
 /* An expired lease that no tick has seen yet makes room. */
@@ -207,7 +207,8 @@ srv_lease_take (SrvCall *call,
   lease->expires = call->now + ttl_s * G_USEC_PER_SEC;
   srv_store_add (call->store, lease);
   deliver (call, project);
-  srv_call_event (call, SRV_EVENT_LEASE_TAKEN, project->id, 0, 0, lease->id, lease->holder);
+  srv_call_event (call, SRV_EVENT_LEASE_TAKEN, SRV_ABOUT_PROJECT (project->id), lease->id,
+                  lease->holder);
   *out_lease = g_steal_pointer (&lease);
   return g_steal_pointer (&secret);
 }

@@ -161,7 +161,7 @@ change_setting (SrvCall *call, SrvPlanSet *set, SrvReason reason, json_t *change
   json_array_append_new (changes,
                          json_pack ("{s:s, s:s, s:O, s:O, s:s}", "reason", srv_reason_words[reason],
                                     "setting", setting, "from", from, "to", to, "undo", undo));
-  srv_call_event (call, SRV_EVENT_PROJECT_SET, set->project->id, set->plan->id, 0, 0, text);
+  srv_call_event (call, SRV_EVENT_PROJECT_SET, SRV_ABOUT_PLAN (set->plan), 0, text);
 }
 
 static json_t *
@@ -219,7 +219,7 @@ srv_op_PLAN_APPROVE (SrvCall *call)
   json_t *changes = stop_asking (call, set, chosen);
   srv_plan_set_decided (call, set, SRV_DECISION_APPROVED);
   set->plan->version++;
-  srv_call_eventf (call, SRV_EVENT_PLAN_APPROVED, set->plan, 0, "Version %" G_GINT64_FORMAT ".",
+  srv_call_eventf (call, SRV_EVENT_PLAN_APPROVED, set->plan, "Version %" G_GINT64_FORMAT ".",
                    set->plan->version - 1);
   srv_plan_set_approve (set, call->now);
   set->project->wake = 1;
@@ -276,7 +276,7 @@ srv_op_PLAN_REJECT (SrvCall *call)
       reason && *reason ? reason : "");
   srv_plan_set_decided (call, set, SRV_DECISION_REJECTED);
   set->plan->version++;
-  srv_call_event (call, SRV_EVENT_PLAN_REJECTED, set->project->id, set->plan->id, 0, 0,
+  srv_call_event (call, SRV_EVENT_PLAN_REJECTED, SRV_ABOUT_PLAN (set->plan), 0,
                   reason ? reason : "");
   cancel_waiting (call, set, "The user rejected it.");
   g_autoptr (SrvMessage) message = srv_message_send (call, set->project, SRV_AUTHOR_ENGINE, text);

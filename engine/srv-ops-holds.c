@@ -125,7 +125,7 @@ srv_op_PROJECT_HOLD (SrvCall *call)
       srv_store_put (call->store, project);
       srv_call_event (call,
                       change.kind == PLACED ? SRV_EVENT_PROJECT_HELD : SRV_EVENT_PROJECT_RELEASED,
-                      project->id, 0, 0, 0, reason_of (call));
+                      SRV_ABOUT_PROJECT (project->id), 0, reason_of (call));
     }
   return srv_reply_json (200, with_change (srv_render_project (call, project), &change));
 }
@@ -134,7 +134,7 @@ static void
 finish (SrvCall *call, SrvPlanSet *set, SrvEventKind what, const SrvTask *task)
 {
   set->plan->version++;
-  srv_call_event (call, what, set->project->id, set->plan->id, task ? task->id : 0, 0,
+  srv_call_event (call, what, task ? SRV_ABOUT_TASK (task) : SRV_ABOUT_PLAN (set->plan), 0,
                   reason_of (call));
   srv_plan_set_settle (call, set);
 }

@@ -186,8 +186,7 @@ srv_op_JOB_CLAIM (SrvCall *call)
   srv_store_add (call->store, job);
   task->job = job->id;
   srv_plan_set_change (set, task, call->now);
-  srv_call_event (call, SRV_EVENT_JOB_STARTED, task->project, task->plan, task->id, job->id,
-                  job->worker);
+  srv_call_event (call, SRV_EVENT_JOB_STARTED, SRV_ABOUT_TASK (task), job->id, job->worker);
   srv_plan_set_settle (call, set);
   return srv_reply_json (200, render_claim (call, set, task, job));
 }
@@ -259,7 +258,7 @@ srv_op_JOB_EVENT (SrvCall *call)
   g_free (job->latest);
   job->latest = last_part (text, MAX_LATEST);
   srv_store_put (call->store, job);
-  srv_call_event (call, SRV_EVENT_JOB_LINE, job->project, job->plan, job->task, job->id, text);
+  srv_call_event (call, SRV_EVENT_JOB_LINE, SRV_ABOUT_JOB (job), job->id, text);
   return srv_reply_json (201, json_pack ("{s:o, s:I, s:b}", "job", srv_render_job (job), "sequence",
                                          (json_int_t) sequence, "repeat", 0));
 }
@@ -306,7 +305,7 @@ end_task (SrvCall *call, const SrvJob *job, SrvTaskState state, const char *text
                       state == SRV_TASK_DONE     ? SRV_EVENT_TASK_DONE
                       : state == SRV_TASK_REVIEW ? SRV_EVENT_TASK_REVIEW
                                                  : SRV_EVENT_TASK_FAILED,
-                      task->project, task->plan, task->id, job->id, text);
+                      SRV_ABOUT_TASK (task), job->id, text);
     }
   srv_plan_set_settle (call, set);
 }
@@ -358,8 +357,8 @@ srv_op_JOB_FINISH (SrvCall *call)
   job->heartbeat = job->finished = call->now;
   srv_store_put (call->store, job);
   gboolean is_returned = job->state == SRV_JOB_RETURNED;
-  srv_call_event (call, is_returned ? SRV_EVENT_JOB_RETURNED : SRV_EVENT_JOB_FINISHED, job->project,
-                  job->plan, job->task, job->id, text ? text : outcomes[outcome]);
+  srv_call_event (call, is_returned ? SRV_EVENT_JOB_RETURNED : SRV_EVENT_JOB_FINISHED,
+                  SRV_ABOUT_JOB (job), job->id, text ? text : outcomes[outcome]);
   if (is_returned)
     uncount (call, job);
   /* Why it ended so: what the worker says of it, or else the last that it said at all. */
@@ -379,8 +378,7 @@ srv_job_lose (SrvCall *call, SrvJob *job)
   job->state = SRV_JOB_LOST;
   job->finished = call->now;
   srv_store_put (call->store, job);
-  srv_call_event (call, SRV_EVENT_JOB_LOST, job->project, job->plan, job->task, job->id,
-                  job->worker);
+  srv_call_event (call, SRV_EVENT_JOB_LOST, SRV_ABOUT_JOB (job), job->id, job->worker);
   if (!task || task->job != job->id)
     return;
   task->lost++;

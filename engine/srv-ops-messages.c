@@ -63,7 +63,7 @@ srv_message_send (SrvCall *call, SrvProject *project, SrvAuthor author, const ch
   message->sent = call->now;
   project->n_waiting++;
   srv_store_add (call->store, message);
-  srv_call_event (call, SRV_EVENT_MESSAGE_SENT, project->id, 0, 0, message->id, NULL);
+  srv_call_event (call, SRV_EVENT_MESSAGE_SENT, SRV_ABOUT_PROJECT (project->id), message->id, NULL);
   return message;
 }
 
@@ -179,7 +179,8 @@ srv_op_MESSAGE_ANSWER (SrvCall *call)
   message->answered = call->now;
   message->turn_ended = message->turn_failed = 0;
   srv_store_put (call->store, message);
-  srv_call_event (call, SRV_EVENT_MESSAGE_ANSWERED, message->project, 0, 0, message->id, NULL);
+  srv_call_event (call, SRV_EVENT_MESSAGE_ANSWERED, SRV_ABOUT_PROJECT (message->project),
+                  message->id, NULL);
   return srv_reply_json (200, srv_render_message (call, message));
 }
 
@@ -200,7 +201,7 @@ srv_op_REPORT_ADD (SrvCall *call)
   srv_store_add (call->store, report);
   project->report = report->id;
   srv_store_put (call->store, project);
-  srv_call_event (call, SRV_EVENT_REPORT_MADE, project->id, 0, 0, report->id, text);
+  srv_call_event (call, SRV_EVENT_REPORT_MADE, SRV_ABOUT_PROJECT (project->id), report->id, text);
   return srv_reply_json (201, srv_render_report (report));
 }
 
@@ -250,7 +251,8 @@ srv_op_QUESTION_ADD (SrvCall *call)
   project->n_questions++;
   srv_store_add (call->store, question);
   srv_store_put (call->store, project);
-  srv_call_event (call, SRV_EVENT_QUESTION_ASKED, project->id, 0, 0, question->id, question->text);
+  srv_call_event (call, SRV_EVENT_QUESTION_ASKED, SRV_ABOUT_PROJECT (project->id), question->id,
+                  question->text);
   return srv_reply_json (201, srv_render_question (call, question));
 }
 
@@ -281,7 +283,8 @@ srv_op_QUESTION_ANSWER (SrvCall *call)
   question->answered = call->now;
   project->n_questions--;
   srv_store_put (call->store, question);
-  srv_call_event (call, SRV_EVENT_QUESTION_ANSWERED, project->id, 0, 0, question->id, text);
+  srv_call_event (call, SRV_EVENT_QUESTION_ANSWERED, SRV_ABOUT_PROJECT (project->id), question->id,
+                  text);
   g_autofree char *said
       = g_strdup_printf ("The user answered question %" G_GINT64_FORMAT " (\"%s\"): %s",
                          question->id, question->text, text);

@@ -85,7 +85,7 @@ srv_op_PLAN_CREATE (SrvCall *call)
   srv_task_spec_check_plan (call, set, "tasks");
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
-  srv_call_eventf (call, SRV_EVENT_PLAN_CREATED, plan, 0, "%s", plan->title);
+  srv_call_eventf (call, SRV_EVENT_PLAN_CREATED, plan, "%s", plan->title);
   srv_plan_set_judge (call, set);
   srv_plan_set_settle (call, set);
   return reply_plan (call, set, 201);
@@ -251,7 +251,7 @@ srv_op_PLAN_AMEND (SrvCall *call)
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
   set->plan->version++;
-  srv_call_eventf (call, SRV_EVENT_PLAN_AMENDED, set->plan, 0, "Version %" G_GINT64_FORMAT ".",
+  srv_call_eventf (call, SRV_EVENT_PLAN_AMENDED, set->plan, "Version %" G_GINT64_FORMAT ".",
                    set->plan->version);
   srv_plan_set_judge (call, set);
   srv_plan_set_settle (call, set);

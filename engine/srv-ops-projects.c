@@ -272,7 +272,8 @@ srv_op_PROJECT_ADD (SrvCall *call)
   project->created = call->now;
   take_members (call, project, body);
   srv_store_add (call->store, project);
-  srv_call_event (call, SRV_EVENT_PROJECT_ADDED, project->id, 0, 0, 0, project->repo_url);
+  srv_call_event (call, SRV_EVENT_PROJECT_ADDED, SRV_ABOUT_PROJECT (project->id), 0,
+                  project->repo_url);
   json_t *answer = srv_render_project (call, project);
   json_object_set_new (answer, "notes", srv_trouble_notes (call, project));
   SrvReply *reply = srv_reply_json (201, answer);
@@ -291,7 +292,7 @@ add_change (
   g_autofree char *text = g_strdup_printf ("%s: from %s to %s", name, from_text, to_text);
   json_array_append_new (changes,
                          json_pack ("{s:s, s:O, s:O}", "setting", name, "from", from, "to", to));
-  srv_call_event (call, SRV_EVENT_PROJECT_SET, project, 0, 0, 0, text);
+  srv_call_event (call, SRV_EVENT_PROJECT_SET, SRV_ABOUT_PROJECT (project), 0, text);
 }
 
 /* Compares two renderings of the project; each difference is an event. */
@@ -355,7 +356,8 @@ drop_messages (SrvCall *call, SrvProject *project)
           SrvMessage *message = g_ptr_array_index (open, i - 1);
           message->state = SRV_MESSAGE_DROPPED;
           srv_store_put (call->store, message);
-          srv_call_event (call, SRV_EVENT_MESSAGE_DROPPED, project->id, 0, 0, message->id, NULL);
+          srv_call_event (call, SRV_EVENT_MESSAGE_DROPPED, SRV_ABOUT_PROJECT (project->id),
+                          message->id, NULL);
         }
       dropped += n;
     }
@@ -417,7 +419,8 @@ srv_op_PROJECT_REMOVE (SrvCall *call)
   ask_no_more (call, project);
   project->removed = 1;
   srv_store_put (call->store, project);
-  srv_call_event (call, SRV_EVENT_PROJECT_REMOVED, project->id, 0, 0, 0, project->repo_url);
+  srv_call_event (call, SRV_EVENT_PROJECT_REMOVED, SRV_ABOUT_PROJECT (project->id), 0,
+                  project->repo_url);
   json_t *body = srv_render_project (call, project);
   json_object_set_new (body, "dropped_messages", json_integer (dropped));
   return srv_reply_json (200, body);

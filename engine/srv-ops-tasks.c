@@ -78,7 +78,7 @@ srv_op_TASK_ADD (SrvCall *call)
     return srv_call_refuse (call);
   srv_plan_set_await (set, task);
   set->plan->version++;
-  srv_call_event (call, SRV_EVENT_TASK_ADDED, task->project, task->plan, task->id, 0, task->title);
+  srv_call_event (call, SRV_EVENT_TASK_ADDED, SRV_ABOUT_TASK (task), 0, task->title);
   srv_plan_set_judge (call, set);
   srv_plan_set_settle (call, set);
   return reply_task (call, set, task, 201);
@@ -101,8 +101,7 @@ set_state (SrvCall *call, SrvPlanSet *set, SrvTask *task, gboolean is_done)
   task->state = is_done ? SRV_TASK_DONE : SRV_TASK_PLANNED;
   srv_plan_set_change (set, task, call->now);
   if (is_done)
-    srv_call_event (call, SRV_EVENT_TASK_DONE, task->project, task->plan, task->id, 0,
-                    "Its review is over.");
+    srv_call_event (call, SRV_EVENT_TASK_DONE, SRV_ABOUT_TASK (task), 0, "Its review is over.");
   return NULL;
 }
 
@@ -154,8 +153,7 @@ srv_op_TASK_UPDATE (SrvCall *call)
   if (rewrites (body) && (refusal = rewrite (call, set, task, body)))
     return refusal;
   set->plan->version++;
-  srv_call_event (call, SRV_EVENT_TASK_UPDATED, task->project, task->plan, task->id, 0,
-                  task->title);
+  srv_call_event (call, SRV_EVENT_TASK_UPDATED, SRV_ABOUT_TASK (task), 0, task->title);
   srv_plan_set_judge (call, set);
   srv_plan_set_settle (call, set);
   return reply_task (call, set, task, 200);
@@ -243,8 +241,7 @@ srv_op_TASK_RETRY (SrvCall *call)
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
   set->plan->version++;
-  srv_call_event (call, SRV_EVENT_TASK_RETRIED, task->project, task->plan, task->id, 0,
-                  task->title);
+  srv_call_event (call, SRV_EVENT_TASK_RETRIED, SRV_ABOUT_TASK (task), 0, task->title);
   srv_plan_set_judge (call, set);
   srv_plan_set_settle (call, set);
   return reply_task (call, set, task, 200);
@@ -272,8 +269,7 @@ srv_op_TASK_NOTE (SrvCall *call)
   note->at = call->now;
   srv_store_add (call->store, note);
   set->plan->version++;
-  srv_call_event (call, SRV_EVENT_TASK_NOTED, task->project, task->plan, task->id, note->id,
-                  note->text);
+  srv_call_event (call, SRV_EVENT_TASK_NOTED, SRV_ABOUT_TASK (task), note->id, note->text);
   srv_plan_set_settle (call, set);
   return reply_task (call, set, task, 200);
 }

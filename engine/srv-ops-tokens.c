@@ -47,7 +47,7 @@ srv_op_TOKEN_NEW (SrvCall *call)
   g_autofree char *secret = srv_token_add (call, token);
   if (!secret)
     return srv_reply_no_random ();
-  srv_call_event (call, SRV_EVENT_TOKEN_MADE, 0, 0, 0, token->id, token->name);
+  srv_call_event (call, SRV_EVENT_TOKEN_MADE, SRV_ABOUT_NOTHING, token->id, token->name);
   json_t *answer = srv_render_token (token);
   json_object_set_new (answer, "token", json_string (secret));
   return srv_reply_json (201, answer);
@@ -81,6 +81,6 @@ srv_op_TOKEN_REVOKE (SrvCall *call)
         "last_admin", "This is the last admin token that is good: make another one first.", NULL);
   token->revoked = call->now;
   srv_store_put (call->store, token);
-  srv_call_event (call, SRV_EVENT_TOKEN_REVOKED, 0, 0, 0, token->id, token->name);
+  srv_call_event (call, SRV_EVENT_TOKEN_REVOKED, SRV_ABOUT_NOTHING, token->id, token->name);
   return srv_reply_json (200, srv_render_token (token));
 }

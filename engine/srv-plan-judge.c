@@ -134,7 +134,7 @@ wait_for (SrvPlanSet *self, guint reasons, char **touched)
 static void
 start_plan (SrvCall *call, SrvPlanSet *self)
 {
-  srv_call_eventf (call, SRV_EVENT_PLAN_ACTIVE, self->plan, 0,
+  srv_call_eventf (call, SRV_EVENT_PLAN_ACTIVE, self->plan,
                    "The plan starts: nothing in the project's settings holds it.");
   srv_plan_set_approve (self, call->now);
 }

@@ -257,7 +257,7 @@ stop_job (SrvCall *call, SrvTask *task)
   job->state = SRV_JOB_CANCELLED;
   job->finished = call->now;
   srv_store_put (call->store, job);
-  srv_call_event (call, SRV_EVENT_JOB_STOPPED, task->project, task->plan, task->id, job->id,
+  srv_call_event (call, SRV_EVENT_JOB_STOPPED, SRV_ABOUT_TASK (task), job->id,
                   "Its task was cancelled.");
 }
 
@@ -292,7 +292,7 @@ srv_plan_set_cancel (SrvCall *call, SrvPlanSet *self, SrvTask *task, const char 
   task->awaiting = 0;
   g_clear_pointer (&self->titles, g_hash_table_unref);
   srv_plan_set_change (self, task, call->now);
-  srv_call_event (call, SRV_EVENT_TASK_CANCELLED, task->project, task->plan, task->id, 0, why);
+  srv_call_event (call, SRV_EVENT_TASK_CANCELLED, SRV_ABOUT_TASK (task), 0, why);
 }
 
 /* ------------------------------------------------------------------- answering */

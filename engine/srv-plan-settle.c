@@ -22,8 +22,7 @@ settle_tasks (SrvCall *call, SrvPlanSet *self, gboolean is_approved)
       self->values[i].state = now_is;
       srv_plan_set_change (self, task, call->now);
       if (now_is == SRV_TASK_READY)
-        srv_call_event (call, SRV_EVENT_TASK_READY, task->project, task->plan, task->id, 0,
-                        task->title);
+        srv_call_event (call, SRV_EVENT_TASK_READY, SRV_ABOUT_TASK (task), 0, task->title);
     }
 }
 
@@ -37,15 +36,14 @@ say_plan_state (SrvCall *call, SrvPlanSet *self)
   if (plan->state == SRV_PLAN_DONE || plan->state == SRV_PLAN_FAILED)
     self->project->wake = 1;
   if (plan->state == SRV_PLAN_DONE)
-    srv_call_eventf (call, SRV_EVENT_PLAN_DONE, plan, 0, "All tasks of the plan are done.");
+    srv_call_eventf (call, SRV_EVENT_PLAN_DONE, plan, "All tasks of the plan are done.");
   else if (plan->state == SRV_PLAN_FAILED)
-    srv_call_eventf (call, SRV_EVENT_PLAN_FAILED, plan, 0,
+    srv_call_eventf (call, SRV_EVENT_PLAN_FAILED, plan,
                      "Nothing of the plan can go on: a task failed.");
   else if (plan->state == SRV_PLAN_CANCELLED)
-    srv_call_eventf (call, SRV_EVENT_PLAN_CANCELLED, plan, 0,
-                     "All tasks of the plan are cancelled.");
+    srv_call_eventf (call, SRV_EVENT_PLAN_CANCELLED, plan, "All tasks of the plan are cancelled.");
   else if (plan->state == SRV_PLAN_ACTIVE && self->was_finished)
-    srv_call_eventf (call, SRV_EVENT_PLAN_ACTIVE, plan, 0, "The plan is at work again.");
+    srv_call_eventf (call, SRV_EVENT_PLAN_ACTIVE, plan, "The plan is at work again.");
 }
 
 static void

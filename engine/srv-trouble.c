@@ -83,7 +83,7 @@ srv_trouble_look (SrvCall *call, SrvProject *project, gboolean is_try)
     {
       g_autofree char *text
           = g_strdup_printf ("The foreman can't start: %s.", project->trouble_reason);
-      srv_call_event (call, SRV_EVENT_TURN_CRASHED, project->id, 0, 0, 0, text);
+      srv_call_event (call, SRV_EVENT_TURN_CRASHED, SRV_ABOUT_PROJECT (project->id), 0, text);
     }
   return FALSE;
 }

@@ -439,3 +439,18 @@ dbr_text_dup_shell_word (const char *text)
 
   return *text && text[strspn (text, plain)] == '\0' ? g_strdup (text) : g_shell_quote (text);
 }
+
+char *
+dbr_text_dup_sentence (const char *format, ...)
+{
+  static const char *const ends[] = { ".", "?", "!", "…" };
+  va_list list;
+
+  va_start (list, format);
+  g_autofree char *text = g_strdup_vprintf (format, list);
+  va_end (list);
+  for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
+    if (g_str_has_suffix (text, ends[i]))
+      return g_steal_pointer (&text);
+  return g_strconcat (text, ".", NULL);
+}

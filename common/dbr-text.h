@@ -71,5 +71,8 @@ dbr_text_redact_url (const char *url);
 /* @text as a POSIX shell takes it for one word: as it stands where that is plain, else quoted (transfer full). */
 char *
 dbr_text_dup_shell_word (const char *text);
+/* A sentence that ends with others' words: a full stop follows unless they end one themselves (". ? ! …"). (transfer full) */
+char *
+dbr_text_dup_sentence (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
 G_END_DECLS

@@ -6,6 +6,8 @@
 
 #include "srv-call.h"
 
+#include "dbr-text.h"
+
 #include <string.h>
 
 /* ------------------------------------------------------------------- problems */
@@ -48,15 +50,12 @@ srv_call_problems (const SrvCall *self)
 {
   const json_t *first = json_array_get (self->errors, 0);
   gsize count = json_array_size (self->errors);
-  GString *text = g_string_new (NULL);
+  g_autofree char *more = count > 1 ? g_strdup_printf ("; %" G_GSIZE_FORMAT " more problem%s",
+                                                       count - 1, count > 2 ? "s" : "")
+                                    : g_strdup ("");
 
-  g_string_append_printf (text, "%s %s", json_string_value (json_object_get (first, "field")),
-                          json_string_value (json_object_get (first, "problem")));
-  if (count > 1)
-    g_string_append_printf (text, "; %" G_GSIZE_FORMAT " more problem%s", count - 1,
-                            count > 2 ? "s" : "");
-  g_string_append_c (text, '.');
-  return g_string_free (text, FALSE);
+  return dbr_text_dup_sentence ("%s %s%s", json_string_value (json_object_get (first, "field")),
+                                json_string_value (json_object_get (first, "problem")), more);
 }
 
 SrvReply *

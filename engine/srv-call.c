@@ -25,6 +25,7 @@ srv_call_clear (SrvCall *self)
   g_clear_pointer (&self->errors, json_decref);
   g_clear_pointer (&self->texts, g_ptr_array_unref);
   g_clear_pointer (&self->leased, g_hash_table_unref);
+  g_clear_pointer (&self->names, g_hash_table_unref);
   g_clear_pointer (&self->settings_of, srv_record_free);
   g_clear_pointer (&self->settings, json_decref);
 }
@@ -52,6 +53,16 @@ srv_call_actor_role (const SrvCall *self)
                                                                       : (gint64) self->actor.role;
 }
 
+/* Nobody does these: they follow from what was done. */
+static gboolean
+is_engines_own (SrvEventKind what)
+{
+  return what == SRV_EVENT_TASK_READY || what == SRV_EVENT_PLAN_ACTIVE
+         || what == SRV_EVENT_PLAN_DONE || what == SRV_EVENT_PLAN_FAILED
+         || what == SRV_EVENT_PLAN_CANCELLED || what == SRV_EVENT_JOB_LOST
+         || what == SRV_EVENT_LEASE_EXPIRED || what == SRV_EVENT_TURN_UNANSWERED;
+}
+
 void
 srv_call_event (SrvCall *self, SrvEventKind what, SrvAbout about, gint64 ref, const char *text)
 {
@@ -61,8 +72,8 @@ srv_call_event (SrvCall *self, SrvEventKind what, SrvAbout about, gint64 ref, co
   event->project = about.project;
   event->plan = about.plan;
   event->task = about.task;
-  event->role = srv_call_actor_role (self);
-  event->name = g_strdup (self->actor.name);
+  event->role = is_engines_own (what) ? 0 : srv_call_actor_role (self);
+  event->name = is_engines_own (what) ? NULL : g_strdup (self->actor.name);
   event->what = what;
   event->text = g_strdup (text);
   event->ref = ref;
@@ -80,7 +91,36 @@ srv_call_eventf (SrvCall *self, SrvEventKind what, const SrvPlan *plan, const ch
   srv_call_event (self, what, SRV_ABOUT_PLAN (plan), 0, text);
 }
 
+void
+srv_call_engine_event (
+    SrvCall *self, SrvEventKind what, SrvAbout about, gint64 ref, const char *text)
+{
+  const SrvActor actor = self->actor;
+
+  self->actor = (SrvActor){ .role = SRV_ROLE_ADMIN,
+                            .name = what == SRV_EVENT_TURN_CRASHED ? "runner" : NULL };
+  srv_call_event (self, what, about, ref, text);
+  self->actor = actor;
+}
+
 /* ------------------------------------------------------------------- projects */
+const char *
+srv_call_project_name (SrvCall *self, gint64 project)
+{
+  gpointer name = NULL;
+
+  if (!self->names)
+    self->names = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+  if (!g_hash_table_lookup_extended (self->names, &project, NULL, &name))
+    {
+      g_autoptr (SrvProject) found
+          = project ? srv_store_get (self->store, SRV_RECORD_PROJECT, project) : NULL;
+      name = found ? g_strdup (found->name) : NULL;
+      g_hash_table_insert (self->names, g_memdup2 (&project, sizeof (project)), name);
+    }
+  return name;
+}
+
 SrvReply *
 srv_call_may (const SrvCall *self, gint64 project)
 {
@@ -92,9 +132,22 @@ srv_call_may (const SrvCall *self, gint64 project)
   return NULL;
 }
 
-/* [{id, name, repo_url}] */
+/* What names this project and no other: its name, or its URL where another has that name, or where it reads as
+ * another way of naming one. */
+static const char *
+project_ref (SrvCall *self, const SrvProject *project)
+{
+  g_autoptr (GPtrArray) namesakes
+      = srv_store_find (self->store, SRV_FIND_PROJECTS_BY_NAME, 0, 0, project->name, 2);
+  g_autofree char *url = srv_repo_url_canonical (project->name);
+  gboolean is_number = project->name[strspn (project->name, "0123456789")] == '\0';
+
+  return namesakes->len == 1 && !url && !is_number ? project->name : project->repo_url;
+}
+
+/* [{id, name, repo_url, ref}] */
 static json_t *
-list_projects (GPtrArray *projects, guint most)
+list_projects (SrvCall *self, GPtrArray *projects, guint most)
 {
   json_t *list = json_array ();
 
@@ -102,17 +155,19 @@ list_projects (GPtrArray *projects, guint most)
     {
       const SrvProject *project = g_ptr_array_index (projects, i);
       json_array_append_new (list,
-                             json_pack ("{s:I, s:s, s:s}", "id", (json_int_t) project->id, "name",
-                                        project->name, "repo_url", project->repo_url));
+                             json_pack ("{s:I, s:s, s:s, s:s}", "id", (json_int_t) project->id,
+                                        "name", project->name, "repo_url", project->repo_url, "ref",
+                                        project_ref (self, project)));
     }
   return list;
 }
 
 static SrvReply *
-project_needed (GPtrArray *projects, const char *detail)
+project_needed (SrvCall *self, GPtrArray *projects, const char *detail)
 {
-  return srv_reply_conflict ("project_needed", detail,
-                             json_pack ("{s:o}", "projects", list_projects (projects, G_MAXUINT)));
+  return srv_reply_conflict (
+      "project_needed", detail,
+      json_pack ("{s:o}", "projects", list_projects (self, projects, G_MAXUINT)));
 }
 
 /* 404 with the projects that there are, so that the caller can name one of them. */
@@ -125,8 +180,8 @@ no_project (SrvCall *self, const char *detail)
 
   return srv_reply_problem (
       404, "no_project", projects->len == 0 ? "The engine has no project yet: add one." : detail,
-      json_pack ("{s:o, s:I}", "projects", list_projects (projects, MAX_NAMED), "projects_more",
-                 (json_int_t) more));
+      json_pack ("{s:o, s:I}", "projects", list_projects (self, projects, MAX_NAMED),
+                 "projects_more", (json_int_t) more));
 }
 
 static SrvProject *
@@ -139,8 +194,9 @@ only_project (SrvCall *self, SrvReply **out_refusal)
     return g_ptr_array_steal_index (projects, 0);
   *out_refusal = projects->len == 0
                      ? no_project (self, "")
-                     : project_needed (projects, "The engine has several projects: name one by its "
-                                                 "name, number or repository URL.");
+                     : project_needed (self, projects,
+                                       "The engine has several projects: name one by its "
+                                       "name, number or repository URL.");
   return NULL;
 }
 
@@ -165,7 +221,7 @@ project_by_name (SrvCall *self, const char *name, SrvReply **out_refusal)
   detail = g_strdup_printf (
       "%u projects have the name \"%s\": name one by its number or repository URL.", found->len,
       name);
-  *out_refusal = project_needed (found, detail);
+  *out_refusal = project_needed (self, found, detail);
   return NULL;
 }
 

@@ -31,6 +31,7 @@ typedef struct
   json_t *errors;        /* [{field, problem}] */
   GPtrArray *texts;      /* owned strings that last as long as the call */
   /* For those that show many projects: */
+  GHashTable *names;       /* of projects, by id; NULL: none was asked for yet */
   GHashTable *leased;      /* ids of projects that a lease holds; NULL: not asked yet */
   SrvProject *settings_of; /* whose settings were rendered last, nullable; */
   json_t *settings;        /* and what that gave: most projects have the same */
@@ -147,6 +148,10 @@ srv_call_may (const SrvCall *self, gint64 project);
 gpointer
 srv_call_get (SrvCall *self, SrvRecordKind kind, gint64 id, SrvReply **out_refusal);
 
+/* The project's name, also of a removed one; nullable. Lasts as long as the call. */
+const char *
+srv_call_project_name (SrvCall *self, gint64 project);
+
 /* ---- events */
 /* What one is about: its project, plan and task; 0: none. */
 typedef struct
@@ -162,12 +167,17 @@ typedef struct
 #define SRV_ABOUT_JOB(record) \
   ((SrvAbout){ .project = (record)->project, .plan = (record)->plan, .task = (record)->task })
 /* @ref: the id of the message, question, report, lease, job, note or token that it is about too; 0: none. @text
- * nullable. */
+ * nullable. By the actor; but what the engine's own rules bring about (a task is ready, a plan is done, a lease has
+ * expired) is the engine's, whoever's request it is in. */
 void
 srv_call_event (SrvCall *self, SrvEventKind what, SrvAbout about, gint64 ref, const char *text);
 void
 srv_call_eventf (SrvCall *self, SrvEventKind what, const SrvPlan *plan, const char *format, ...)
     G_GNUC_PRINTF (4, 5);
+/* Of the engine's own doing, whoever's request it is in. */
+void
+srv_call_engine_event (
+    SrvCall *self, SrvEventKind what, SrvAbout about, gint64 ref, const char *text);
 /* Who acts, as events tell it; 0: the engine itself. */
 gint64
 srv_call_actor_role (const SrvCall *self);

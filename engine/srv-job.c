@@ -6,6 +6,7 @@
 
 #include "srv-job.h"
 
+#include "dbr-text.h"
 #include "srv-hide.h"
 #include "srv-keep.h"
 #include "srv-output.h"
@@ -231,7 +232,7 @@ decide (SrvJobRun *self, const char *outcome, char *text, char *said)
 static void
 give_back (SrvJobRun *self, const char *why)
 {
-  decide (self, RETURNED, g_strdup_printf ("The worker could not start its command: %s.", why),
+  decide (self, RETURNED, dbr_text_dup_sentence ("The worker could not start its command: %s", why),
           g_strdup_printf (_ ("given back, the command could not be started: %s"), why));
 }
 

@@ -63,7 +63,12 @@ srv_message_send (SrvCall *call, SrvProject *project, SrvAuthor author, const ch
   message->sent = call->now;
   project->n_waiting++;
   srv_store_add (call->store, message);
-  srv_call_event (call, SRV_EVENT_MESSAGE_SENT, SRV_ABOUT_PROJECT (project->id), message->id, NULL);
+  if (author == SRV_AUTHOR_ENGINE)
+    srv_call_engine_event (call, SRV_EVENT_MESSAGE_SENT, SRV_ABOUT_PROJECT (project->id),
+                           message->id, NULL);
+  else
+    srv_call_event (call, SRV_EVENT_MESSAGE_SENT, SRV_ABOUT_PROJECT (project->id), message->id,
+                    NULL);
   return message;
 }
 

@@ -362,9 +362,7 @@ srv_render_plan (SrvCall *call, SrvPlanSet *set, SrvRenderFlags flags)
 static json_t *
 project_name (SrvCall *call, gint64 id)
 {
-  g_autoptr (SrvProject) project = srv_store_get (call->store, SRV_RECORD_PROJECT, id);
-
-  return srv_render_text (project ? project->name : NULL);
+  return srv_render_text (srv_call_project_name (call, id));
 }
 
 json_t *
@@ -445,8 +443,9 @@ srv_render_event (SrvCall *call, const SrvEvent *event)
 
   if (message)
     text = event->what == SRV_EVENT_MESSAGE_ANSWERED ? message->answer : message->text;
-  return json_pack ("{s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o}", "seq", I (event->id), "at",
-                    srv_render_time (event->at), "project", srv_render_id (event->project), "plan",
+  return json_pack ("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o}", "seq", I (event->id),
+                    "at", srv_render_time (event->at), "project", srv_render_id (event->project),
+                    "project_name", project_name (call, event->project), "plan",
                     srv_render_id (event->plan), "task", srv_render_id (event->task), "actor",
                     srv_render_who (event->role, event->name), "kind",
                     srv_event_kind_words[CLAMP (event->what, 0, SRV_N_EVENT_KINDS - 1)], "text",

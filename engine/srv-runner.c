@@ -7,6 +7,7 @@
 
 #include "srv-runner.h"
 
+#include "dbr-text.h"
 #include "srv-keep.h"
 #include "srv-output.h"
 #include "srv-place.h"
@@ -328,7 +329,8 @@ on_start (gpointer user_data)
       turn->renew_source = g_timeout_add_seconds (SRV_ENGINE_LEASE_S / 3, on_renew, turn);
       return G_SOURCE_REMOVE;
     }
-  g_autofree char *text = g_strdup_printf ("The foreman could not be started: %s.", error->message);
+  g_autofree char *text
+      = dbr_text_dup_sentence ("The foreman could not be started: %s", error->message);
   g_autofree char *reason = g_strdup_printf ("could not be started: %s", error->message);
   end_turn (turn, "crashed", text, reason);
   return G_SOURCE_REMOVE;

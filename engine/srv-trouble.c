@@ -6,6 +6,7 @@
 
 #include "srv-trouble.h"
 
+#include "dbr-text.h"
 #include "srv-render.h"
 
 #include <string.h>
@@ -82,8 +83,9 @@ srv_trouble_look (SrvCall *call, SrvProject *project, gboolean is_try)
   if (is_news || g_strcmp0 (before, project->trouble_reason) != 0)
     {
       g_autofree char *text
-          = g_strdup_printf ("The foreman can't start: %s.", project->trouble_reason);
-      srv_call_event (call, SRV_EVENT_TURN_CRASHED, SRV_ABOUT_PROJECT (project->id), 0, text);
+          = dbr_text_dup_sentence ("The foreman can't start: %s", project->trouble_reason);
+      srv_call_engine_event (call, SRV_EVENT_TURN_CRASHED, SRV_ABOUT_PROJECT (project->id), 0,
+                             text);
     }
   return FALSE;
 }
@@ -182,7 +184,8 @@ srv_trouble_text (const SrvProject *project, gint64 now)
         : seconds == 0            ? g_strdup ("It is tried again now.")
                        : g_strdup_printf ("The next try is in %" G_GINT64_FORMAT " s.", seconds);
 
-  return g_strdup_printf ("The foreman can't run: %s. %s " HOW_TO, reason, next);
+  g_autofree char *why = dbr_text_dup_sentence ("The foreman can't run: %s", reason);
+  return g_strdup_printf ("%s %s " HOW_TO, why, next);
 }
 
 char *
@@ -193,8 +196,8 @@ srv_trouble_outcome_text (const SrvProject *project, SrvOutcome outcome, gint64 
     return g_strdup (srv_rules_outcome_text (outcome));
   g_autofree char *reason = reason_text (project);
   if (outcome == SRV_OUTCOME_WOKE)
-    return g_strdup_printf ("The foreman wakes for it now, though it had trouble before: %s.",
-                            reason);
+    return dbr_text_dup_sentence ("The foreman wakes for it now, though it had trouble before: %s",
+                                  reason);
   g_autofree char *text = srv_trouble_text (project, now);
   return g_strdup_printf ("It waits. %s", text);
 }
@@ -221,7 +224,7 @@ srv_trouble_notes (SrvCall *call, const SrvProject *project)
   if (problem)
     {
       g_autofree char *reason = tidy (problem);
-      g_autofree char *note = g_strdup_printf ("No turn can start now: %s.", reason);
+      g_autofree char *note = dbr_text_dup_sentence ("No turn can start now: %s", reason);
       json_array_append_new (notes, json_string (note));
     }
   return notes;

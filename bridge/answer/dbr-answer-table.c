@@ -194,9 +194,9 @@ append_argument (
   return TRUE;
 }
 
-/* As a shell takes it: a string without its quotes, quoted where the shell would read it otherwise. */
-static void
-append_typed (GString *line, const char *name, const GString *json)
+/* As a shell takes it: a string without its quotes, quoted where the shell would read it otherwise. (transfer full) */
+static char *
+typed_word (const GString *json)
 {
   g_autoptr (DbrJsonDoc) doc
       = dbr_json_doc_new_from_data (json->str, (gssize) json->len, NULL, NULL);
@@ -205,22 +205,68 @@ append_typed (GString *line, const char *name, const GString *json)
   g_autoptr (GString) safe = g_string_new (NULL);
 
   dbr_text_append_safe (safe, word, -1, DBR_TEXT_ONE_LINE);
-  g_string_append_printf (line, " %s=%s", name, safe->str);
+  return g_string_free (g_steal_pointer (&safe), FALSE);
+}
+
+/* Can it stand without its name? Not quoted, and no option. */
+static gboolean
+is_bare (const char *word)
+{
+  return *word != '-' && *word != '\'' && *word != '"';
+}
+
+/* The words of all arguments, in their order; NULL for one that is absent. NULL: an error. */
+static GPtrArray *
+typed_words (Render *self, const Element *element, GError **error)
+{
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < element->arguments->len; i++)
+    {
+      g_autoptr (GString) json = g_string_new (NULL);
+      gboolean is_absent = FALSE;
+      if (!append_argument (self, g_ptr_array_index (element->arguments, i), json, &is_absent,
+                            error))
+        return NULL;
+      g_ptr_array_add (words, is_absent ? NULL : typed_word (json));
+    }
+  return g_steal_pointer (&words);
+}
+
+/* Where the argument of that name stands among @words; their number: it is not there, or can't stand bare. */
+static guint
+find_bare (const Element *element, const GPtrArray *words, const char *name)
+{
+  guint i = 0;
+
+  while (i < words->len
+         && strcmp (((CallArgument *) g_ptr_array_index (element->arguments, i))->name, name) != 0)
+    i++;
+  return i < words->len && words->pdata[i] && is_bare (words->pdata[i]) ? i : words->len;
 }
 
 static gboolean
-append_typed_arguments (Render *self, const Element *element, GString *line, GError **error)
+append_typed_arguments (
+    Render *self, const Element *element, const char *names, GString *line, GError **error)
 {
-  for (guint i = 0; i < element->arguments->len; i++)
+  g_autoptr (GPtrArray) words = typed_words (self, element, error);
+  g_auto (GStrv) bare = g_strsplit (names ? names : "", " ", -1);
+
+  if (!words)
+    return FALSE;
+  for (guint n = 0; bare[n]; n++)
     {
-      const CallArgument *argument = g_ptr_array_index (element->arguments, i);
-      g_autoptr (GString) json = g_string_new (NULL);
-      gboolean is_absent = FALSE;
-      if (!append_argument (self, argument, json, &is_absent, error))
-        return FALSE;
-      if (!is_absent)
-        append_typed (line, argument->name, json);
+      guint i = find_bare (element, words, bare[n]);
+      if (i == words->len)
+        break;
+      g_string_append_printf (line, " %s", (char *) words->pdata[i]);
+      g_clear_pointer (&words->pdata[i], g_free);
     }
+  for (guint i = 0; i < words->len; i++)
+    if (words->pdata[i])
+      g_string_append_printf (line, " %s=%s",
+                              ((CallArgument *) g_ptr_array_index (element->arguments, i))->name,
+                              (char *) words->pdata[i]);
   return TRUE;
 }
 
@@ -262,10 +308,11 @@ render_call (Render *self, const Element *element, guint indent, GError **error)
       if (has_any)
         g_string_append (line, ": ");
     }
+  const char *names = NULL;
   const char *typed
-      = self->env->typed ? self->env->typed (element->tool, self->env->typed_data) : NULL;
+      = self->env->typed ? self->env->typed (element->tool, &names, self->env->typed_data) : NULL;
   g_string_append_printf (line, "%s%s", typed ? typed : element->tool, typed ? "" : " ");
-  if (!(typed ? append_typed_arguments (self, element, line, error)
+  if (!(typed ? append_typed_arguments (self, element, names, line, error)
               : append_arguments (self, element, line, error)))
     return FALSE;
   const char *shut = self->env->shut ? self->env->shut (element->tool, self->env->shut_data) : NULL;

@@ -74,9 +74,10 @@ typedef struct
   const char *(*shut) (const char *tool, gpointer user_data);
   gpointer shut_data;
   const char *offer; /* nullable: elements of other offers aren't printed */
-  /* Nullable: how a person types a call of the tool, up to its arguments ("drawbridge engine history"), which then
-   * stand as NAME=VALUE; NULL: as a model calls it (transfer none). */
-  const char *(*typed) (const char *tool, gpointer user_data);
+  /* Nullable: how a person types a call of the tool, up to its arguments ("drawbridge engine approve"), which then
+   * stand as NAME=VALUE; NULL: as a model calls it (transfer none). Sets *out_names, which is NULL before, to the names
+   * that bare words fill, in order ("plan version reason ..."; static): plain values of these stand bare, up to the first that isn't there. */
+  const char *(*typed) (const char *tool, const char **out_names, gpointer user_data);
   gpointer typed_data;
   /* Nullable: for --output json gets what every outermost each, table, log and json chose: the elements
    * of an array, indented and with commas between them, their numbers as they came. */

@@ -92,14 +92,18 @@ append_duration (GString *out, double seconds)
   return TRUE;
 }
 
+/* What is to come is counted up, so that it isn't there before it was said to be. @now: the word for what is due. */
 static void
-append_ago (GString *out, gint64 diff_us)
+append_ago (GString *out, gint64 diff_us, const char *now)
 {
   gboolean is_future = diff_us < 0;
-  guint64 s = (is_future ? -(guint64) diff_us : (guint64) diff_us) / G_USEC_PER_SEC;
-  if (s < 5)
+  guint64 us = is_future ? -(guint64) diff_us : (guint64) diff_us;
+  guint64 s = us / G_USEC_PER_SEC;
+  if (is_future && s >= 1 && s < 60 && us % G_USEC_PER_SEC != 0)
+    s++;
+  if (s < (is_future ? 1 : 5))
     {
-      g_string_append (out, "just now");
+      g_string_append (out, now);
       return;
     }
   guint64 n = s;
@@ -248,6 +252,13 @@ append_shape (GString *out, const char *text, gsize len)
     }
 }
 
+static void
+append_words (GString *out, const char *text, gsize len)
+{
+  for (gsize i = 0; i < len; i++)
+    g_string_append_c (out, text[i] == '_' ? ' ' : text[i]);
+}
+
 static gboolean
 append_json_text (GString *out, const char *text, gsize len)
 {
@@ -281,7 +292,12 @@ format_value (
     case DBR_FORMAT_AGO:
       if (!dbr_time_parse (text, len, &t_us))
         return FALSE;
-      append_ago (out, now_us - t_us);
+      append_ago (out, now_us - t_us, "just now");
+      return TRUE;
+    case DBR_FORMAT_UNTIL:
+      if (!dbr_time_parse (text, len, &t_us))
+        return FALSE;
+      append_ago (out, now_us - t_us, "now");
       return TRUE;
     case DBR_FORMAT_TIME:
       return dbr_time_parse (text, len, &t_us) && append_time (out, t_us);
@@ -302,6 +318,9 @@ format_value (
       return TRUE;
     case DBR_FORMAT_BASENAME:
       append_basename (out, text, len);
+      return TRUE;
+    case DBR_FORMAT_WORDS:
+      append_words (out, text, len);
       return TRUE;
     case DBR_FORMAT_SHAPE:
       append_shape (out, text, len);

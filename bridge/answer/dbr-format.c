@@ -49,6 +49,8 @@ static const struct
   { "sum", DBR_FORMAT_SUM, TAKES_NOTHING },
   { "tally", DBR_FORMAT_TALLY, TAKES_NOTHING },
   { "time", DBR_FORMAT_TIME, TAKES_NOTHING },
+  { "until", DBR_FORMAT_UNTIL, TAKES_NOTHING },
+  { "words", DBR_FORMAT_WORDS, TAKES_NOTHING },
   { "yes", DBR_FORMAT_YES, TAKES_PAIR },
 };
 
@@ -323,6 +325,8 @@ dbr_format_apply (const DbrFormat *self, DbrFormatState *state)
   switch (self->kind)
     {
     case DBR_FORMAT_AGO:
+    case DBR_FORMAT_UNTIL:
+    case DBR_FORMAT_WORDS:
     case DBR_FORMAT_BASENAME:
     case DBR_FORMAT_BYTES:
     case DBR_FORMAT_DURATION:

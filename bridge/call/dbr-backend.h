@@ -14,8 +14,8 @@
 
 G_BEGIN_DECLS
 
-/* How a person at a shell types a call of the tool, up to its arguments: "drawbridge call NAME". */
-typedef const char *(*DbrTypedFunc) (const char *tool, gpointer user_data);
+/* How a person at a shell types a call of the tool, up to its arguments: "drawbridge call NAME". As typed of DbrAnswerEnv. */
+typedef const char *(*DbrTypedFunc) (const char *tool, const char **out_names, gpointer user_data);
 
 #define DBR_BACKEND_TIMEOUT_MS 30000u /* a whole call; under the 60 s at which clients give up */
 

@@ -445,7 +445,10 @@ append_silence (GString *out, const DbrStep *step, const DbrPart *part, const En
       = response->error->code == ENG_ERROR_RESOLVE || response->error->code == ENG_ERROR_CONNECT;
 
   if (is_for_shell (step->call) && is_connection)
-    g_string_append_printf (out, "Nothing was done: %s.", part->error);
+    {
+      g_autofree char *text = dbr_text_dup_sentence ("Nothing was done: %s", part->error);
+      g_string_append (out, text);
+    }
   else
     g_string_append_printf (out, "%s%s: %s%s",
                             response->sent == ENG_NOT_SENT ? "Nothing was sent to "

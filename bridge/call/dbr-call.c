@@ -355,7 +355,7 @@ start_part (DbrPart *part)
     return FALSE;
   if (!dbr_backend_open (self->backend, self->gate, &self->door, &self->client, &error))
     {
-      g_autofree char *text = g_strdup_printf ("Nothing was sent: %s.", error->message);
+      g_autofree char *text = dbr_text_dup_sentence ("Nothing was sent: %s", error->message);
       dbr_call_fail (self, text);
       return FALSE;
     }
@@ -542,7 +542,7 @@ dbr_call_answered (DbrCall *self, DbrAskOutcome outcome)
   part->step->state = DBR_STEP_RUNNING;
   if (!dbr_backend_open (self->backend, self->gate, &self->door, &self->client, &error))
     {
-      g_autofree char *text = g_strdup_printf ("Nothing was sent: %s.", error->message);
+      g_autofree char *text = dbr_text_dup_sentence ("Nothing was sent: %s", error->message);
       dbr_call_fail (self, text);
       return;
     }

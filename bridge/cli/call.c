@@ -214,13 +214,14 @@ call_tool (DbrToolHost *host, const char *name, char **pairs, const char *json)
 
 /* "drawbridge call --backend engine --client history". */
 static const char *
-typed (const char *tool, gpointer user_data)
+typed (const char *tool, const char **out_names, gpointer user_data)
 {
   static char command[512];
   const DbrOpenOptions *open = user_data;
   const char *file = open->catalogue ? open->catalogue : open->backend;
   g_autofree char *quoted = dbr_text_dup_shell_word (file);
 
+  (void) out_names;
   g_snprintf (command, sizeof command, "drawbridge call %s %s%s%s %s",
               open->catalogue ? "--catalogue" : "--backend", quoted, open->offer ? " --offer " : "",
               open->offer ? open->offer : "", tool);

@@ -75,12 +75,13 @@ make_environment (GError **error)
 /* ---- one command */
 
 static const char *
-typed (const char *tool, gpointer user_data)
+typed (const char *tool, const char **out_names, gpointer user_data)
 {
   static char command[80];
   const DbrEngineCommand *self = dbr_engine_command_of (tool);
 
   (void) user_data;
+  *out_names = self ? self->names : NULL;
   g_snprintf (command, sizeof command, "drawbridge engine %s", self ? self->words : tool);
   return command;
 }

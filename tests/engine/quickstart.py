@@ -90,7 +90,7 @@ def main():
                 me.wait_for("lease.ended")  # the foreman's turn takes as long as it takes
                 text, _ = me.type("drawbridge engine status | grep '^    to approve it'")
                 printed = text.strip().removeprefix("to approve it: ")
-                TAP.equal(re.sub(r"plan=\d+", "", printed), re.sub(r"plan=\d+", "", line), "status prints README's very next line")
+                TAP.equal(re.sub(r"\d+", "", printed, count=1), re.sub(r"\d+", "", line, count=1), "status prints README's very next line")
                 line = printed
             if " work " in line:
                 line = re.sub(r"work --", "work --once " + " ".join(me.more) + " --", line)

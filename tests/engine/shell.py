@@ -150,7 +150,7 @@ def decisions(shell, foreman):
     first = plan(shell, foreman, "Login", task("Form", paths=["src/**"]), task("Tests", "Form"))
     number, version = first["id"], first["version"]
     shell.type("what needs the user", "status app", 0, f"plan {number} version {version} of app awaits approval: Login",
-               f"to read it: drawbridge engine plan plan={number}\n", f"to approve it: drawbridge engine approve plan={number} version={version}\n")
+               f"to read it: drawbridge engine plan {number}\n", f"to approve it: drawbridge engine approve {number} {version}\n")
     shell.type("good", f"plan {number}", 0, "Login", "Because.", "why it waits:", "Do Form well.", "To approve it: drawbridge engine approve")
     shell.type("unknown id", "plan 999999", 1, "no plan 999999", "drawbridge engine status all=true")
     shell.type("missing", "plan", 2, "is required", "It is: drawbridge engine plan PLAN")
@@ -162,7 +162,7 @@ def decisions(shell, foreman):
     shell.type("a word too many", f"approve {number} {version} 3", 2, '"3" is one word too many')
     shell.type("unknown id", "approve 999999 1", 1, "no plan 999999", "!no such plan")
     shell.type("unknown id", "reject 999999 1", 1, "no plan 999999", "!no such plan")
-    shell.type("as it was printed", f"approve plan={number} version={version}", 0, "Ready for a worker:", "Form", "!Tests", "!unix:")
+    shell.type("as it was printed", f"approve {number} {version}", 0, "Ready for a worker:", "Form", "!Tests", "!unix:")
     shell.type("nobody works", "status app", 0, "1 task ready for a worker, and none is at work.\n",
                "drawbridge engine work -- COMMAND", "drawbridge engine token new worker NAME")
     shell.type("decided already", f"approve {number} {version + 1}", 1, "Nothing was changed", f"drawbridge engine plan {number}")

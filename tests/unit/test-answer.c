@@ -619,10 +619,13 @@ test_visit (void)
 }
 
 static const char *
-typed (const char *tool, gpointer user_data)
+typed (const char *tool, const char **out_names, gpointer user_data)
 {
   g_assert_cmpstr (user_data, ==, "me");
-  return strcmp (tool, "t") == 0 ? "shop books" : NULL;
+  g_assert_null (*out_names);
+  if (strcmp (tool, "u") == 0)
+    *out_names = "n s ...";
+  return strcmp (tool, "t") == 0 ? "shop books" : strcmp (tool, "u") == 0 ? "shop sell" : NULL;
 }
 
 /* At a shell a call is what a person types, and elements of another offer aren't there. */
@@ -653,6 +656,38 @@ test_typed (void)
   g_assert_nonnull (strstr (out->str, "\na model's\n"));
   g_assert_null (strstr (out->str, "a person's"));
   g_assert_nonnull (strstr (out->str, "Next: t {\"n\": 10, "));
+}
+
+/* What a command takes as bare words stands bare, as far as it can. */
+static void
+test_typed_bare (void)
+{
+  static const struct
+  {
+    const char *json, *typed;
+  } bare[] = {
+    { "{\"n\": 12, \"s\": \"red\", \"x\": 1}", "shop sell 12 red x=1\n" },
+    { "{\"n\": 12, \"s\": \"red wine\", \"x\": 1}", "shop sell 12 s='red wine' x=1\n" },
+    { "{\"n\": 12, \"s\": \"\"}", "shop sell 12 s=''\n" },
+    { "{\"n\": \"-1\", \"s\": \"red\"}", "shop sell s=red n=-1\n" },
+    { "{\"n\": \"a=b\", \"s\": \"red\"}", "shop sell s=red n='a=b'\n" },
+    { "{\"s\": \"red\", \"x\": true}", "shop sell s=red x=true\n" },
+    { "{\"x\": [1]}", "shop sell x='[1]'\n" },
+    { "{}", "shop sell\n" },
+  };
+  g_autoptr (DbrAnswer) answer
+      = parse_answer ("<call tool='u'><arg name='s' from='$.s'/><arg name='n' from='$.n'/>"
+                      "<arg name='x' from='$.x'/></call>");
+  char who[] = "me";
+
+  for (guint i = 0; i < G_N_ELEMENTS (bare); i++)
+    {
+      g_autoptr (DbrJsonDoc) doc = dbr_json_doc_new_from_data (bare[i].json, -1, NULL, NULL);
+      DbrAnswerEnv env = { .root = dbr_json_doc_root (doc), .typed = typed, .typed_data = who };
+      g_autoptr (GString) out = g_string_new (NULL);
+      g_assert_true (dbr_answer_render (answer, &env, out, NULL));
+      g_assert_cmpstr (out->str, ==, bare[i].typed);
+    }
 }
 
 static void
@@ -686,6 +721,7 @@ main (int argc, char **argv)
   g_test_add_func ("/answer/records", test_records);
   g_test_add_func ("/answer/visit", test_visit);
   g_test_add_func ("/answer/typed", test_typed);
+  g_test_add_func ("/answer/typed-bare", test_typed_bare);
   g_test_add_func ("/answer/forged-fence", test_forged_fence);
   add_golden ();
   return g_test_run ();

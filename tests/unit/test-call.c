@@ -796,8 +796,9 @@ test_cancel (Fixture *f, gconstpointer flags)
 /* ---- a model and a person */
 
 static const char *
-typed (const char *tool, gpointer user_data)
+typed (const char *tool, const char **out_names, gpointer user_data)
 {
+  (void) out_names;
   (void) user_data;
   return strcmp (tool, "get") == 0 ? "people get" : NULL;
 }

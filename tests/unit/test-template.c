@@ -10,7 +10,10 @@
 #define NOW_US (G_GINT64_CONSTANT (1796045061) * G_USEC_PER_SEC)
 
 static const char data[]
-    = "{\"args\":{\"dag_id\":\"etl\",\"n\":5,\"on\":true,\"off\":false,\"empty\":\"\",\"tags\":["
+    = "{\"near\":{\"m5\":\"2026-11-30T13:24:16Z\",\"m4\":\"2026-11-30T13:24:16.5Z\","
+      "\"p0\":\"2026-11-30T13:24:21.9Z\",\"p1\":\"2026-11-30T13:24:22Z\","
+      "\"p1_5\":\"2026-11-30T13:24:22.5Z\",\"p59_5\":\"2026-11-30T13:25:20.5Z\"},"
+      "\"args\":{\"dag_id\":\"etl\",\"n\":5,\"on\":true,\"off\":false,\"empty\":\"\",\"tags\":["
       "\"a\",\"b\",\"c\"]},"
       "\"run\":{\"state\":\"failed\",\"note\":null,\"start\":\"2026-11-30T11:20:00Z\",\"soon\":"
       "\"2026-11-30T13:30:00+00:00\","
@@ -76,9 +79,17 @@ static const Case cases[] = {
   /* safe */
   { "{$.run.evil}", "a\\n[info] b\\u{202E}c" },
   { "{$.run.text}", "one\\ntwo\\nthree" },
+  { "{'awaiting_approval'|words} {$.run.state|words} {n|words}[ {$.run.nul|words}]",
+    "awaiting approval failed 5" },
   /* formats of times */
   { "{$.run.start|ago} {$.run.soon|ago} {$.run.now|ago} {$.run.old|ago}",
     "2 h ago in 5 min just now 6 y ago" },
+  { "{$.near.m5|ago} {$.near.m4|ago} {$.near.p0|ago} {$.near.p1|ago} {$.near.p1_5|ago} "
+    "{$.near.p59_5|ago}",
+    "5 s ago just now just now in 1 s in 2 s in 1 min" },
+  { "{$.near.m5|until} {$.near.m4|until} {$.near.p0|until} {$.near.p1|until} {$.near.p1_5|until} "
+    "{$.run.soon|until} {$.run.state|until}",
+    "5 s ago now now in 1 s in 2 s in 5 min failed" },
   { "{$.run.state|ago} {n|ago}[ {$.run.nul|ago}]", "failed 5" },
   { "{$.run.now|time} {$.run.soon|time} {$.run.state|time}",
     "2026-11-30 13:24:20Z 2026-11-30 13:30:00Z failed" },

@@ -214,6 +214,28 @@ test_redact_url (void)
     }
 }
 
+static void
+test_sentence (void)
+{
+  static const struct
+  {
+    const char *words, *sentence;
+  } cases[] = {
+    { "x is bad", "Not so: x is bad." },
+    { "x is bad.", "Not so: x is bad." },
+    { "did you mean y?", "Not so: did you mean y?" },
+    { "stop!", "Not so: stop!" },
+    { "cut here…", "Not so: cut here…" },
+    { "", "Not so: ." },
+    { "\"a.\"", "Not so: \"a.\"." },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *out = dbr_text_dup_sentence ("Not so: %s", cases[i].words);
+      g_assert_cmpstr (out, ==, cases[i].sentence);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -224,5 +246,6 @@ main (int argc, char **argv)
   g_test_add_func ("/text/shell-word", test_shell_word);
   g_test_add_func ("/text/json-string", test_json_string);
   g_test_add_func ("/text/redact-url", test_redact_url);
+  g_test_add_func ("/text/sentence", test_sentence);
   return g_test_run ();
 }

@@ -132,7 +132,7 @@ def plan(foreman, message):
         "422", "- tasks[0].depends_on[0] names the task", "- tasks has two tasks", "Nothing was made", status=1)
     text = foreman("a plan", "plan_create", {"title": "Search", "summary": "Why", "tasks": [
         {"title": "Index", "brief": "Build it", "paths": ["src/**"]}, {"title": "Page", "brief": "Show it", "depends_on": ["Index"]}]},
-        "version 1, awaiting_approval", "It awaits the user's approval: ", "Index", "Page")
+        "version 1, awaiting approval", "It awaits the user's approval: ", "Index", "Page")
     number_of = number(r"Made plan (\d+)", text)
     tasks = re.findall(r"task (\d+) planned", text)
     foreman("amends it", "plan_amend", {"plan": number_of, "version": 1, "add": [{"title": "Docs", "brief": "Write", "depends_on": [int(tasks[1])]}]},

@@ -139,7 +139,7 @@ def converse(demo):
     chat.call("ask_foreman", repo_url="https://git.example/demo/docs", text="Write the manual")
     demo.wait("lease.ended", 2)
     heading("4. What needs the user?")
-    wants(chat.call("status"), "status", "awaiting_approval", "approval")
+    wants(chat.call("status"), "status", "awaiting approval", "approval")
     plans = demo.engine.ask("GET", "/v1/plans?state=awaiting_approval", None, demo.admin).json["items"]
     if len(plans) != 2:
         raise SystemExit(f"{len(plans)} plans wait for approval, not 2")

@@ -146,7 +146,7 @@ async def plan(foreman, message, title):
         {"title": "A", "brief": "a", "depends_on": ["Z"]}]}, "tasks[0].depends_on[0]", "Nothing was made", error=True)
     text = await foreman.call("a plan", "plan_create", {"title": title, "summary": "Asked for", "tasks": [
         {"title": "Draft", "brief": "Draft it", "paths": ["src/**"]},
-        {"title": "Finish", "brief": "Finish it", "depends_on": ["Draft"]}]}, "version 1, awaiting_approval", "approval")
+        {"title": "Finish", "brief": "Finish it", "depends_on": ["Draft"]}]}, "version 1, awaiting approval", "approval")
     await foreman.call("answers", "message_answer", {"message": message, "text": "Planned."}, "is answered")
     await foreman.call("reports", "report", {"text": f"{title} is planned."}, "Reported")
     return number(r"Made plan (\d+)", text)
@@ -189,7 +189,7 @@ async def work(world, coordinator, blog):
 
 async def reject(coordinator, foreman):
     text = await foreman.call("another plan", "plan_create", {"title": "Adverts", "tasks": [
-        {"title": "Blink", "brief": "Blink"}]}, "awaiting_approval")
+        {"title": "Blink", "brief": "Blink"}]}, "awaiting approval")
     made = number(r"Made plan (\d+)", text)
     await coordinator.ask_user("the user rejects it", "yes", "plan_reject", {"plan": made, "version": 1, "reason": "No adverts"},
                                f"Rejected version 1 of plan {made}", "The foreman is told")

@@ -230,7 +230,7 @@ def talk(shell, number):
     shell.type("missing", "ask", 2, "text: is required", "It is: drawbridge engine ask [project=PROJECT] TEXT")
     question = shell.ask("POST", f"/projects/{number}/questions", {"text": "Which one?", "options": ["A", "B"]})["id"]
     shell.type("it is shown", "status app", 0, f"question {question} ", "Which one? (options: A, B)",
-               f"to answer it: drawbridge engine answer question={question} text=ANSWER")
+               f"to answer it: drawbridge engine answer {question} ANSWER")
     shell.type("good", f"answer {question} the B, please", 0, "the B, please")
     shell.type("answered already", f"answer {question} A", 1, "answered")
     shell.type("unknown id", "answer 999999 A", 1, "no question 999999", "drawbridge engine status")
@@ -253,7 +253,7 @@ def holds(shell):
 
 
 def reading(shell):
-    further = find(r"Further back: drawbridge engine (.*)", shell.type("good", "history app limit=2", 0, "2 events", "project=app limit=2 before="))
+    further = find(r"Further back: drawbridge engine (.*)", shell.type("good", "history app limit=2", 0, "2 events", "history app limit=2 before="))
     shell.type("as it was printed", further, 0, "2 events")
     shell.type("wrong value", "history limit=0", 2, "under the minimum")
     shell.type("wrong value", "history limit=all", 2, "expected an integer", "It is: ")

@@ -182,6 +182,9 @@ srv_engine_new (const SrvEngineOptions *options, GError **error)
   self->writing = srv_store_open (options->file, TRUE, options->synchronous, error);
   if (!self->writing || !make_admin (self, error))
     return NULL;
+  /* They last as long as this call: nobody gets to use them later. */
+  self->options.keep_secret = NULL;
+  self->options.secret_data = NULL;
   self->options.kept_secret = NULL;
   self->reading
       = self->in_memory ? self->writing : srv_store_open (options->file, FALSE, FALSE, error);

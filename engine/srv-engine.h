@@ -5,6 +5,10 @@
  * One writer thread takes waiting writes together into one transaction, a savepoint and an event each, and
  * answers them after one sync. Reads run on the caller's thread over a snapshot and never wait for it. Rules (what waits
  * and why, waves, holds, leases, lost jobs) are pure functions in srv-rules.h.
+ *
+ * Threads: what stands here is for the thread that made the engine, whose main context also gets every callback. The
+ * writer's thread has a connection of its own; the two share what waits and what was answered (under srv-writer.c's
+ * mutex) and, of the options, the clock and the world, which must bear both.
  */
 #pragma once
 
@@ -63,8 +67,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvReply, srv_reply_free)
 SrvReply *
 srv_reply_problem (guint status, const char *code, const char *detail, json_t *extra);
 
-/* What the engine's host says of checkouts and foremen; called from any thread. Texts: transfer full, a part of a
- * sentence without its stop. */
+/* What the engine's host says of checkouts and foremen. Texts: transfer full, a part of a sentence without its stop.
+ *
+ * Threads: the writer's thread asks, within its transaction, while the main thread goes on (and may ask too). What
+ * is asked may look at the file system and at what it is given; it calls nothing of the engine, waits for no other
+ * thread, and guards whatever of @data may change. */
 typedef struct
 {
   /* "is not a folder here"; NULL: turns can run in it. */
@@ -72,16 +79,17 @@ typedef struct
   /* What is wrong with a foreman wherever it is: field, problem, field, problem, ...; the fields as in "preset",
    * "command[2]". (element-type utf8) (transfer full) */
   GPtrArray *(*foreman_problems) (const json_t *foreman);
-  /* Why no turn could start now; NULL: one could. */
-  char *(*turn_problem) (const json_t *foreman, const char *checkout, gconstpointer data);
-  gconstpointer data;
+  /* Why no turn could start now; NULL: one could. @checkout nullable: none is set. */
+  char *(*turn_problem) (const json_t *foreman, const char *checkout, gpointer data);
+  gpointer data;
   guint max_turns; /* at a time, over all projects; 0: any number */
 } SrvWorld;
 
 typedef struct
 {
-  const char *file;                        /* the SQLite file; ":memory:" for tests */
-  gint64 (*clock_us) (gpointer user_data); /* nullable: the wall clock; injected in tests */
+  const char *file; /* the SQLite file; ":memory:" for tests */
+  gint64 (*clock_us) (
+      gpointer user_data); /* nullable: the wall clock; from both threads; injected in tests */
   gpointer clock_data;
   gboolean synchronous; /* FALSE only in tests: no sync */
   /* Keeps an admin's secret before its token is; FALSE: no token is made, and the next start tries again. */
@@ -89,7 +97,7 @@ typedef struct
   gpointer secret_data;
   const char *
       kept_secret; /* what was kept at an earlier start; with keep_secret, another token is made when this is no
-                            * live admin's; nullable; not used after srv_engine_new() */
+                            * live admin's; nullable. The three are not used after srv_engine_new() */
   const SrvWorld
       *world; /* nullable: checkouts and foremen are not looked at; outlives the engine */
 } SrvEngineOptions;

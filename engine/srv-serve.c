@@ -9,10 +9,10 @@
 #include "srv-auth.h"
 #include "srv-command.h"
 #include "srv-folder.h"
+#include "srv-host.h"
 #include "srv-http.h"
 #include "srv-runner.h"
 #include "srv-secret.h"
-#include "srv-world.h"
 
 #include <glib-unix.h>
 #include <glib/gi18n.h>
@@ -34,9 +34,7 @@ typedef struct
   gint max_wait_s;
   gint request_timeout_s;
   gboolean is_unconfined;
-  SrvWorld world;
-  const char *refusal; /* why no foreman is started; what @world says */
-  char *refusal_text;
+  SrvHost host;
 } Options;
 
 static void
@@ -47,7 +45,6 @@ options_clear (Options *options)
   g_strfreev (options->listen);
   g_free (options->tls_cert);
   g_free (options->tls_key);
-  g_free (options->refusal_text);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
 
@@ -91,13 +88,13 @@ secret_read (const char *path)
 }
 
 static SrvEngine *
-engine_open (const Options *options)
+engine_open (Options *options)
 {
   g_autofree char *token_file = dbr_place_admin_token (options->state);
   g_autofree char *kept = secret_read (token_file);
   const SrvEngineOptions engine_options = { .file = options->state,
                                             .synchronous = TRUE,
-                                            .world = &options->world,
+                                            .world = &options->host.world,
                                             .keep_secret = secret_write,
                                             .secret_data = token_file,
                                             .kept_secret = kept };
@@ -188,21 +185,21 @@ runner_start (SrvEngine *engine, Options *options)
 
   /* Before the engine looks for turns: it asks for this. */
   if (error)
-    options->refusal = options->refusal_text = g_strdup (error->message);
+    srv_host_refuse (&options->host, error->message);
   g_clear_error (&error);
   const SrvRunnerOptions runner_options = { .socket = options->socket,
                                             .state_folder = folder,
                                             .confine = confine,
-                                            .refusal = options->refusal };
+                                            .refusal = srv_host_refusal (&options->host) };
   SrvRunner *runner = srv_runner_new (engine, &runner_options, &error);
   if (!runner)
     {
-      g_free (options->refusal_text);
-      options->refusal = options->refusal_text = g_strdup (error->message);
+      srv_host_refuse (&options->host, error->message);
       srv_engine_grant_turns (engine, SRV_RUNNER_MAX_TURNS, on_granted, NULL);
     }
-  if (options->refusal)
-    g_printerr (_ ("drawbridge-engine: no foreman will be started: %s\n"), options->refusal);
+  if (srv_host_refusal (&options->host))
+    g_printerr (_ ("drawbridge-engine: no foreman will be started: %s\n"),
+                srv_host_refusal (&options->host));
   return runner;
 }
 
@@ -337,7 +334,7 @@ srv_cmd_serve (int argc, char **argv)
   options.socket = socket ? socket : dbr_place_socket ();
   if (!options.state)
     options.state = dbr_place_state ();
-  srv_world_init (&options.world, &options.refusal);
+  srv_host_init (&options.host);
   umask (077);
   signal (SIGPIPE, SIG_IGN);
   if (!places_check (&options) || !state_prepare (&options))

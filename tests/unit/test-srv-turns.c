@@ -62,7 +62,7 @@ foreman_problems (const json_t *foreman)
 }
 
 static char *
-turn_problem (const json_t *foreman, const char *checkout, gconstpointer data)
+turn_problem (const json_t *foreman, const char *checkout, gpointer data)
 {
   const Shop *shop = data;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * srv-world: a few looks at the file system, each for one request or one try of a turn.
+ * srv-host: a few looks at the file system, each for one request or one try of a turn.
  */
 #include "config.h"
 
-#include "srv-world.h"
+#include "srv-host.h"
 
 #include "srv-preset.h"
 #include "srv-runner.h"
@@ -59,13 +59,13 @@ foreman_problem (const json_t *foreman)
 }
 
 static char *
-turn_problem (const json_t *foreman, const char *checkout, gconstpointer data)
+turn_problem (const json_t *foreman, const char *checkout, gpointer data)
 {
-  const char *const *refusal = data;
+  const char *refusal = srv_host_refusal (data);
   g_autofree char *of_checkout = checkout ? checkout_problem (checkout) : NULL;
 
-  if (refusal && *refusal)
-    return g_strdup (*refusal);
+  if (refusal)
+    return g_strdup (refusal);
   if (!checkout)
     return g_strdup ("no checkout is set");
   if (of_checkout)
@@ -74,11 +74,25 @@ turn_problem (const json_t *foreman, const char *checkout, gconstpointer data)
 }
 
 void
-srv_world_init (SrvWorld *self, const char *const *refusal)
+srv_host_init (SrvHost *self)
 {
-  self->checkout_problem = checkout_problem;
-  self->foreman_problems = srv_preset_problems;
-  self->turn_problem = turn_problem;
-  self->data = refusal;
-  self->max_turns = SRV_RUNNER_MAX_TURNS;
+  self->world = (SrvWorld){ .checkout_problem = checkout_problem,
+                            .foreman_problems = srv_preset_problems,
+                            .turn_problem = turn_problem,
+                            .data = self,
+                            .max_turns = SRV_RUNNER_MAX_TURNS };
+  self->refusal = 0;
+}
+
+void
+srv_host_refuse (SrvHost *self, const char *why)
+{
+  /* A quark's text stays: whoever is just saying the one before may go on. */
+  g_atomic_int_set (&self->refusal, (gint) g_quark_from_string (why));
+}
+
+const char *
+srv_host_refusal (SrvHost *self)
+{
+  return g_quark_to_string ((GQuark) g_atomic_int_get (&self->refusal));
 }

@@ -245,6 +245,12 @@ srv_engine_write (SrvEngine *self, const SrvRequest *request, SrvDone done, gpoi
   srv_writer_push (self->writer, request, done, user_data);
 }
 
+guint
+srv_world_heartbeat_s (const SrvWorld *self)
+{
+  return self && self->heartbeat_s != 0 ? self->heartbeat_s : SRV_HEARTBEAT_SECONDS;
+}
+
 gint64
 srv_engine_last_event (SrvEngine *self)
 {
@@ -327,7 +333,8 @@ next_time (SrvEngine *self, gint64 now)
   if (lease)
     next = MIN (next, lease->expires);
   if (job)
-    next = MIN (next, srv_rules_lost_at (job->heartbeat));
+    next = MIN (next,
+                srv_rules_lost_at (job->heartbeat, srv_world_heartbeat_s (self->options.world)));
   if (plan)
     next = MIN (next, has_open_window (self, now)
                           ? now

@@ -82,8 +82,12 @@ typedef struct
   /* Why no turn could start now; NULL: one could. @checkout nullable: none is set. */
   char *(*turn_problem) (const json_t *foreman, const char *checkout, gpointer data);
   gpointer data;
-  guint max_turns; /* at a time, over all projects; 0: any number */
+  guint max_turns;   /* at a time, over all projects; 0: any number */
+  guint heartbeat_s; /* how often workers are to be heard of; 0: SRV_HEARTBEAT_SECONDS */
 } SrvWorld;
+
+guint
+srv_world_heartbeat_s (const SrvWorld *self); /* nullable */
 
 typedef struct
 {

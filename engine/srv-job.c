@@ -38,6 +38,7 @@ struct _SrvJobRun
   const char *outcome;
   char *text; /* for the engine; nullable */
   char *said; /* for whoever runs the worker */
+  guint pace_s;
   guint heartbeat_source;
   guint flush_source;
   SrvJobDone done;
@@ -306,6 +307,24 @@ on_command_done (SrvProcessEnd end, int value, gpointer user_data)
 }
 
 /* ---------------------------------------------------------------------------------- heartbeat */
+static gboolean
+on_heartbeat (gpointer user_data);
+
+/* As often as the engine wants to hear of the @job. */
+static void
+set_pace (SrvJobRun *self, DbrJson job)
+{
+  gint64 seconds = SRV_JOB_LOOK_S;
+  dbr_json_int64 (dbr_json_get (job, "heartbeat_seconds"), &seconds);
+  guint pace_s = (guint) CLAMP (seconds, 1, SRV_JOB_LOOK_S);
+  if (self->pace_s == pace_s)
+    return;
+  self->pace_s = pace_s;
+  if (self->heartbeat_source != 0)
+    g_source_remove (self->heartbeat_source);
+  self->heartbeat_source = g_timeout_add_seconds (pace_s, on_heartbeat, self);
+}
+
 static void
 on_heartbeat_told (guint status,
                    DbrJson body,
@@ -313,6 +332,8 @@ on_heartbeat_told (guint status,
                    gpointer user_data)
 {
   SrvJobRun *self = user_data;
+  if (status == 200)
+    set_pace (self, body); /* an engine that was started anew may want another one */
   if (is_over (status) && !self->finishing)
     {
       be_taken (self, status, body);
@@ -467,7 +488,6 @@ srv_job_run_new (const SrvJobSettings *settings, DbrJson claim, SrvJobDone done,
 {
   SrvJobRun *self = g_new0 (SrvJobRun, 1);
   g_autoptr (GError) error = NULL;
-  gint64 seconds = SRV_JOB_LOOK_S;
   self->settings = settings;
   self->pending = g_string_new (NULL);
   self->tail = srv_output_new (SRV_JOB_LAST_LINES);
@@ -475,9 +495,7 @@ srv_job_run_new (const SrvJobSettings *settings, DbrJson claim, SrvJobDone done,
   self->user_data = user_data;
   DbrJson job = dbr_json_get (claim, "job");
   dbr_json_int64 (dbr_json_get (job, "id"), &self->id);
-  dbr_json_int64 (dbr_json_get (job, "heartbeat_seconds"), &seconds);
-  self->heartbeat_source
-      = g_timeout_add_seconds ((guint) CLAMP (seconds, 1, SRV_JOB_LOOK_S), on_heartbeat, self);
+  set_pace (self, job);
   if (!start (self, claim, &error))
     {
       self->ended = TRUE;

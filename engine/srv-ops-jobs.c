@@ -97,7 +97,7 @@ render_claim (SrvCall *call, SrvPlanSet *set, const SrvTask *task, const SrvJob 
   g_autoptr (SrvBrief) brief = srv_store_get (call->store, SRV_RECORD_BRIEF, task->id);
   json_t *body = json_object ();
 
-  json_object_set_new (body, "job", srv_render_job (job));
+  json_object_set_new (body, "job", srv_render_job (call, job));
   json_object_set_new (body, "task",
                        json_pack ("{s:I, s:s, s:s, s:o, s:o, s:o}", "id", (json_int_t) task->id,
                                   "title", task->title, "brief", brief ? brief->text : "", "paths",
@@ -248,7 +248,7 @@ srv_op_JOB_EVENT (SrvCall *call)
     return refusal;
   gint64 sequence = srv_call_integer (body, "sequence", 0);
   if (sequence <= job->sequence)
-    return srv_reply_json (200, json_pack ("{s:o, s:I, s:b}", "job", srv_render_job (job),
+    return srv_reply_json (200, json_pack ("{s:o, s:I, s:b}", "job", srv_render_job (call, job),
                                            "sequence", (json_int_t) sequence, "repeat", 1));
   if (job->state != SRV_JOB_RUNNING)
     return job_over (job);
@@ -259,8 +259,8 @@ srv_op_JOB_EVENT (SrvCall *call)
   job->latest = last_part (text, MAX_LATEST);
   srv_store_put (call->store, job);
   srv_call_event (call, SRV_EVENT_JOB_LINE, SRV_ABOUT_JOB (job), job->id, text);
-  return srv_reply_json (201, json_pack ("{s:o, s:I, s:b}", "job", srv_render_job (job), "sequence",
-                                         (json_int_t) sequence, "repeat", 0));
+  return srv_reply_json (201, json_pack ("{s:o, s:I, s:b}", "job", srv_render_job (call, job),
+                                         "sequence", (json_int_t) sequence, "repeat", 0));
 }
 
 /* Prolongs; no event: it decides nothing. */
@@ -276,7 +276,7 @@ srv_op_JOB_HEARTBEAT (SrvCall *call)
     return job_over (job);
   job->heartbeat = call->now;
   srv_store_put (call->store, job);
-  return srv_reply_json (200, srv_render_job (job));
+  return srv_reply_json (200, srv_render_job (call, job));
 }
 
 /* The task goes on from its job. */
@@ -345,7 +345,7 @@ srv_op_JOB_FINISH (SrvCall *call)
   gint outcome = srv_call_word (call, body, "outcome", outcomes, 0);
   if (job->state != SRV_JOB_RUNNING)
     return sequence == job->sequence && job->state == (gint64) states[outcome]
-               ? srv_reply_json (200, srv_render_job (job))
+               ? srv_reply_json (200, srv_render_job (call, job))
                : job_over (job);
   if (sequence <= job->sequence)
     return srv_reply_conflict (
@@ -366,7 +366,7 @@ srv_op_JOB_FINISH (SrvCall *call)
             text          ? text
             : job->latest ? job->latest
                           : outcomes[outcome]);
-  return srv_reply_json (200, srv_render_job (job));
+  return srv_reply_json (200, srv_render_job (call, job));
 }
 
 void

@@ -92,7 +92,7 @@ render_running (Status *self)
       const SrvJob *job = g_ptr_array_index (jobs, i);
       SrvPlanSet *set = plan_set (self, job->plan);
       const SrvTask *task = set ? srv_plan_set_task (set, job->task) : NULL;
-      json_t *body = srv_render_job (job);
+      json_t *body = srv_render_job (self->call, job);
       json_object_set_new (body, "task_title", srv_render_text (task ? task->title : NULL));
       json_object_set_new (body, "branch", srv_render_text (task ? task->branch : NULL));
       json_object_set_new (body, "plan_title", srv_render_text (set ? set->plan->title : NULL));

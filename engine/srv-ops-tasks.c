@@ -287,6 +287,6 @@ srv_op_TASK_GET (SrvCall *call)
       = task->job ? srv_store_get (call->store, SRV_RECORD_JOB, task->job) : NULL;
   json_t *body = render_one (call, set, task);
   json_object_set_new (body, "notes", srv_render_notes (call, task->id));
-  json_object_set_new (body, "job", job ? srv_render_job (job) : json_null ());
+  json_object_set_new (body, "job", job ? srv_render_job (call, job) : json_null ());
   return srv_reply_json (200, body);
 }

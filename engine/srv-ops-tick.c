@@ -36,7 +36,7 @@ expire_leases (SrvCall *call)
 static void
 lose_jobs (SrvCall *call)
 {
-  gint64 silent_since = call->now - srv_rules_lost_at (0);
+  gint64 silent_since = call->now - srv_rules_lost_at (0, srv_world_heartbeat_s (call->world));
   g_autoptr (GPtrArray) jobs
       = srv_store_find (call->store, SRV_FIND_JOBS_SILENT, silent_since, 0, NULL, AT_ONCE);
 

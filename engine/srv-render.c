@@ -415,19 +415,19 @@ srv_render_token (const SrvToken *token)
 }
 
 json_t *
-srv_render_job (const SrvJob *job)
+srv_render_job (const SrvCall *call, const SrvJob *job)
 {
   json_t *latest = job->latest ? json_pack ("{s:o, s:s}", "at", srv_render_time (job->latest_at),
                                             "text", job->latest)
                                : json_null ();
 
-  return json_pack ("{s:I, s:I, s:I, s:I, s:s, s:s, s:I, s:o, s:o, s:o, s:I, s:o, s:i}", "id",
-                    I (job->id), "task", I (job->task), "plan", I (job->plan), "project",
-                    I (job->project), "worker", job->worker, "state",
-                    srv_job_state_words[job->state], "attempt", I (job->attempt), "started",
-                    srv_render_time (job->started), "heartbeat", srv_render_time (job->heartbeat),
-                    "finished", srv_render_time (job->finished), "sequence", I (job->sequence),
-                    "latest", latest, "heartbeat_seconds", SRV_HEARTBEAT_SECONDS);
+  return json_pack (
+      "{s:I, s:I, s:I, s:I, s:s, s:s, s:I, s:o, s:o, s:o, s:I, s:o, s:i}", "id", I (job->id),
+      "task", I (job->task), "plan", I (job->plan), "project", I (job->project), "worker",
+      job->worker, "state", srv_job_state_words[job->state], "attempt", I (job->attempt), "started",
+      srv_render_time (job->started), "heartbeat", srv_render_time (job->heartbeat), "finished",
+      srv_render_time (job->finished), "sequence", I (job->sequence), "latest", latest,
+      "heartbeat_seconds", (int) srv_world_heartbeat_s (call->world));
 }
 
 /* A message's text is stored once: its events show it from there. */

@@ -49,7 +49,7 @@ srv_render_lease (const SrvLease *lease);
 json_t *
 srv_render_token (const SrvToken *token);
 json_t *
-srv_render_job (const SrvJob *job);
+srv_render_job (const SrvCall *call, const SrvJob *job);
 json_t *
 srv_render_event (SrvCall *call, const SrvEvent *event);
 json_t *

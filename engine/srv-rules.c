@@ -392,9 +392,9 @@ srv_rules_lease_is_over (gint64 expires_us, gint64 ended_us, gint64 now_us)
 }
 
 gint64
-srv_rules_lost_at (gint64 heartbeat_us)
+srv_rules_lost_at (gint64 heartbeat_us, guint interval_s)
 {
-  return heartbeat_us + (gint64) SRV_MISSED_HEARTBEATS * SRV_HEARTBEAT_SECONDS * G_USEC_PER_SEC;
+  return heartbeat_us + (gint64) SRV_MISSED_HEARTBEATS * interval_s * G_USEC_PER_SEC;
 }
 
 gboolean

@@ -14,9 +14,10 @@ G_BEGIN_DECLS
 #define SRV_MAX_PATHS 2000       /* globs of all tasks of a plan */
 #define SRV_MAX_WINDOWS 20       /* of one hours setting */
 #define SRV_MAX_LOST 3           /* lost attempts that fail a task */
-#define SRV_HEARTBEAT_SECONDS 30 /* a worker's interval */
-#define SRV_MISSED_HEARTBEATS 3  /* after so many a job is lost */
-#define SRV_MAX_DELIVERIES 3     /* turns that may fail over one message */
+#define SRV_HEARTBEAT_SECONDS 30 /* a worker's interval, unless the host says another one */
+#define SRV_MAX_HEARTBEAT_SECONDS 600
+#define SRV_MISSED_HEARTBEATS 3 /* after so many a job is lost */
+#define SRV_MAX_DELIVERIES 3    /* turns that may fail over one message */
 
 /* ---- why a plan waits: X (NAME, "word", "setting") */
 #define SRV_REASONS(X) \
@@ -122,7 +123,7 @@ gboolean
 srv_rules_lease_is_over (gint64 expires_us, gint64 ended_us, gint64 now_us);
 /* When a job with this heartbeat is lost. */
 gint64
-srv_rules_lost_at (gint64 heartbeat_us);
+srv_rules_lost_at (gint64 heartbeat_us, guint interval_s);
 /* Does a task that has now lost so many attempts fail? */
 gboolean
 srv_rules_lost_too_often (gint64 lost);

@@ -11,6 +11,7 @@
 #include "srv-folder.h"
 #include "srv-host.h"
 #include "srv-http.h"
+#include "srv-rules.h"
 #include "srv-runner.h"
 #include "srv-secret.h"
 
@@ -32,6 +33,7 @@ typedef struct
   char *tls_cert;
   char *tls_key;
   gint max_wait_s;
+  gint heartbeat_s;
   gint request_timeout_s;
   gboolean is_unconfined;
   SrvHost host;
@@ -242,6 +244,9 @@ options_check (const Options *options)
     g_printerr (_ ("drawbridge-engine serve: --max-wait takes 0 to 30 seconds\n"));
   else if (options->request_timeout_s < 1 || options->request_timeout_s > 600)
     g_printerr (_ ("drawbridge-engine serve: --request-timeout takes 1 to 600 seconds\n"));
+  else if (options->heartbeat_s < 1 || options->heartbeat_s > SRV_MAX_HEARTBEAT_SECONDS)
+    g_printerr (_ ("drawbridge-engine serve: --heartbeat takes 1 to %d seconds\n"),
+                SRV_MAX_HEARTBEAT_SECONDS);
   else if (options->tls_key && !options->tls_cert)
     g_printerr (_ ("drawbridge-engine serve: --tls-key needs --tls-cert\n"));
   else if (options->tls_cert && !options->listen)
@@ -294,7 +299,9 @@ state_prepare (Options *options)
 int
 srv_cmd_serve (int argc, char **argv)
 {
-  g_auto (Options) options = { .max_wait_s = 30, .request_timeout_s = SRV_HTTP_REQUEST_S };
+  g_auto (Options) options = { .max_wait_s = 30,
+                               .request_timeout_s = SRV_HTTP_REQUEST_S,
+                               .heartbeat_s = SRV_HEARTBEAT_SECONDS };
   const GOptionEntry entries[] = {
     { "socket", 0, 0, G_OPTION_ARG_FILENAME, &options.socket,
       N_ ("unix socket (default: BRIGADA_SOCKET, else $XDG_RUNTIME_DIR/drawbridge/engine.sock)"),
@@ -316,6 +323,10 @@ srv_cmd_serve (int argc, char **argv)
           "as "
           "long to be taken"),
       "SECONDS" },
+    { "heartbeat", 0, 0, G_OPTION_ARG_INT, &options.heartbeat_s,
+      N_ ("how often a worker is to be heard of (default: 30); after three times that in silence "
+          "its job is lost"),
+      "SECONDS" },
     { NULL },
   };
   g_autoptr (SrvEngine) engine = NULL;
@@ -335,6 +346,7 @@ srv_cmd_serve (int argc, char **argv)
   if (!options.state)
     options.state = dbr_place_state ();
   srv_host_init (&options.host);
+  options.host.world.heartbeat_s = (guint) options.heartbeat_s;
   umask (077);
   signal (SIGPIPE, SIG_IGN);
   if (!places_check (&options) || !state_prepare (&options))

@@ -103,7 +103,23 @@ def projects(shell):
                  "ask project=nope hello", "hold project=nope why", "release project=nope"):
         shell.type("no such project", line, 1, "nope", "There are: ")
     shell.type("several", "ask hello", 1, "several projects", "project=", "app, docs")
+    shell.type("a question is no sentence's end", "project set app preset=claud", 1, "did you mean claude?", "!?.")
+    namesakes(shell)
     return number
+
+
+def namesakes(shell):
+    """Of one name, one with a foreman that can't run: each is named so that it can be, its trouble is told once."""
+    (shell.folder / "none").mkdir()
+    shell.type("good", "project add https://example.org/you/app checkout=none 'command=[\"/none/foreman\"]'", 0, "Added project", "No turn can start now")
+    shell.type("of one name", "status app", 1, "2 projects have the name", "https://example.org/me/app, https://example.org/you/app")
+    shell.type("several", "ask hello", 1, "project=: https://example.org/me/app, docs, https://example.org/you/app")
+    shell.type("by its URL", "ask project=https://example.org/you/app hello", 0, "It waits. The foreman can't run", "!..")
+    text = shell.type("its trouble", "status https://example.org/you/app", 0, "project app: The foreman can't run", "!just now. Setting")
+    TAP.equal((text.count("/none/foreman"), "trouble" in text), (1, False), "is told once")
+    shell.type("its trouble", "project list", 0, "foreman's trouble, since ", "/none/foreman", ", next try ", "!next try just")
+    shell.type("whose doing", "history https://example.org/you/app", 0, "turn.crashed | engine runner | project app")
+    shell.type("good", "project remove https://example.org/you/app", 0, "Removed project")
 
 
 def tokens(shell):

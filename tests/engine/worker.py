@@ -71,8 +71,8 @@ class Worker:
 class Yard:
     """An engine with one project and plans of one or more tasks that may start at once."""
 
-    def __init__(self, checkout="checkout"):
-        self.engine = Engine(*OPTIONS, "--max-wait", "1")
+    def __init__(self, checkout="checkout", options=()):
+        self.engine = Engine(*OPTIONS, "--max-wait", "1", *options)
         self.engine.start()
         self.admin = self.engine.admin()
         self.worker = self.post("/v1/tokens", {"role": "worker", "name": "worker"})["token"]
@@ -107,6 +107,15 @@ class Yard:
     def events(self, kind):
         items = self.engine.ask("GET", "/v1/timeline?limit=500", None, self.admin).json["items"]
         return [event["text"] for event in items if event["kind"] == kind]
+
+    def wait_for(self, kind):
+        seen, until = 0, time.monotonic() + WATCHDOG_S
+        while time.monotonic() < until:
+            for event in self.engine.ask("GET", f"/v1/events?after={seen}&wait=1", None, self.admin).json["items"]:
+                if event["kind"] == kind:
+                    return event
+                seen = event["seq"]
+        raise SystemExit(f"no {kind} came in {WATCHDOG_S} s")
 
     def run(self, *words, **env):
         return subprocess.run([PROGRAM, *words], env=self.env(**env), check=False, capture_output=True, text=True,
@@ -253,6 +262,39 @@ def test_stop():
     yard.close()
 
 
+def test_silent():
+    """Workers that are heard of no more, killed or stopped: each loses its job to the next one, the third loss fails the task."""
+    yard = Yard(options=["--heartbeat", "2"])
+    task, = yard.plan("long")
+    workers = []
+    for n, (name, how) in enumerate((("ann", signal.SIGKILL), ("bob", signal.SIGSTOP), ("cid", signal.SIGKILL)), 1):
+        worker = Worker(yard, "--once", "--name", name, "--", "/bin/sh", "-c", "echo started; sleep 1000")
+        worker.wait_for("taken")
+        now = yard.task(task)
+        TAP.equal((now["state"], now["attempt"], now["lost"], now["job"]["worker"], now["job"]["heartbeat_seconds"]),
+                  ("running", n, n - 1, name, 2), f"attempt {n} is {name}'s, who is told the interval")
+        TAP.equal(yard.events("job.lost"), [w[0] for w in workers], "all before were lost")
+        worker.process.send_signal(how)
+        workers.append((name, worker))
+    event = yard.wait_for("task.failed")
+    TAP.equal((event["text"], event["actor"]["role"]), ("3 attempts were lost: their workers fell silent.", "engine"), "the third fails the task")
+    now = yard.task(task)
+    TAP.equal((now["state"], now["attempt"], now["lost"]), ("failed", 3, 3), "with all three counted")
+    needs, = yard.engine.ask("GET", "/v1/status", None, yard.admin).json["needs_you"]
+    TAP.equal((needs["kind"], needs["plan"], [t["id"] for t in needs["tasks"]]), ("failed", now["plan"], [task]), "its plan needs the user")
+    _, bob = workers[1]
+    bob.process.send_signal(signal.SIGCONT)
+    line = bob.wait_for("lost:")
+    TAP.ok("lost: the engine heard nothing of it for too long" in line, "who comes to again hears of it", line)
+    TAP.equal([worker.end() for _, worker in workers], [-signal.SIGKILL, 0, -signal.SIGKILL], "and ends, its command with it")
+    TAP.equal((yard.task(task)["state"], len(yard.events("job.finished"))), ("failed", 0), "what it did counts for nothing")
+    TAP.equal(yard.post(f"/v1/tasks/{task}/retry", None, yard.lease)["task"]["lost"], 0, "retried, it has three attempts again")
+    yard.close()
+    for value in ("0", "601", "x"):
+        done = yard.run("serve", "--heartbeat", value)
+        TAP.ok(done.returncode == 2 and "--heartbeat" in done.stderr, f"an interval that is none: {value}", done.stderr)
+
+
 def test_places():
     """Where the engine is and who asks: option, environment, default; each fault named, no secret shown."""
     yard = Yard()
@@ -357,7 +399,7 @@ def test_care():
 def main():
     signal.alarm(WATCHDOG_S * 8)
     only = sys.argv[1:]
-    for test in (test_refusals, test_given_back, test_lines, test_engine_away, test_cancel, test_stop, test_places,
+    for test in (test_refusals, test_given_back, test_lines, test_engine_away, test_cancel, test_stop, test_silent, test_places,
                  test_hidden_states, test_care):
         if not only or test.__name__ in only:
             test()

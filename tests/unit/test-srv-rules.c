@@ -458,7 +458,8 @@ test_holds_leases_jobs (void)
   g_assert_true (srv_rules_lease_is_over (100, 0, 100));
   g_assert_false (srv_rules_lease_is_over (101, 0, 100));
   g_assert_true (srv_rules_lease_is_over (101, 5, 100));
-  g_assert_cmpint (srv_rules_lost_at (0), ==, 90 * G_USEC_PER_SEC);
+  g_assert_cmpint (srv_rules_lost_at (0, SRV_HEARTBEAT_SECONDS), ==, 90 * G_USEC_PER_SEC);
+  g_assert_cmpint (srv_rules_lost_at (7, 1), ==, 7 + 3 * G_USEC_PER_SEC);
   g_assert_false (srv_rules_lost_too_often (2));
   g_assert_true (srv_rules_lost_too_often (3));
   g_assert_cmpint (srv_rules_foreman_state (FALSE, FALSE, 0), ==, SRV_FOREMAN_NONE);

@@ -17,7 +17,7 @@
 
 /* The shop's host: no turn can start on it. */
 static char *
-turn_problem (const json_t *foreman, const char *checkout, gconstpointer data)
+turn_problem (const json_t *foreman, const char *checkout, gpointer data)
 {
   (void) foreman, (void) checkout, (void) data;
   return g_strdup ("the model \"claud\" is not known; did you mean claude?");

@@ -52,18 +52,23 @@ class Newcomer:
         server.stdout.readline()
         return server
 
-    def wait_for(self, kind):
+    def ask(self, path):
         token = (self.folder / "state" / "drawbridge" / "admin.token").read_text().strip()
-        seen = 0
+        mine = Connection(str(self.folder / "run" / "drawbridge" / "engine.sock"))
+        mine.request("GET", "/v1" + path, headers={"Authorization": "Bearer " + token})
+        items = Answer(mine.getresponse()).json["items"]
+        mine.close()
+        return items
+
+    def wait_for(self, kind, seen=0):
+        """The number of the event after that one: the first of its kind."""
         while True:
-            mine = Connection(str(self.folder / "run" / "drawbridge" / "engine.sock"))
-            mine.request("GET", f"/v1/events?after={seen}&wait=30", headers={"Authorization": "Bearer " + token})
-            events = Answer(mine.getresponse()).json["items"]
-            mine.close()
+            events = self.ask(f"/events?after={seen}&wait=30")
             if not events:
                 raise SystemExit(f"no {kind} came in 30 s")
-            if any(event["kind"] == kind for event in events):
-                return
+            for event in events:
+                if event["kind"] == kind:
+                    return event["seq"]
             seen = events[-1]["seq"]
 
     def type(self, line):
@@ -77,6 +82,22 @@ class Newcomer:
                 raise SystemExit(f"the shell ended at {line}:\n{text}")
             text += got
         return text[:found.start()], int(found[1])
+
+
+def reject(me):
+    """The engine speaks to the foreman, too: each message is given to it once, and answered."""
+    seen = me.wait_for("plan.done")
+    me.type("unset BRIGADA_TOKEN; drawbridge engine ask 'Paint it red'")
+    seen = me.wait_for("lease.ended", seen)
+    text, _ = me.type("drawbridge engine status | grep '^    to reject it'")
+    text, status = me.type(text.strip().removeprefix("to reject it: ") + " not red")
+    TAP.equal(status, 0, text.strip())
+    me.wait_for("lease.ended", seen)
+    messages = me.ask("/messages")
+    TAP.equal(({one["state"] for one in messages}, {one["author"] for one in messages}), ({"answered"}, {"user", "engine"}),
+              "the example answers whoever speaks to it")
+    crashed = [event["text"] for event in me.ask("/events?after=0") if event["kind"] in ("turn.crashed", "turn.unanswered")]
+    TAP.equal(crashed, [], "no turn of it crashed")
 
 
 def main():
@@ -100,6 +121,7 @@ def main():
         TAP.ok("plan.done" in text and "message.answered" in text and "worker desk" in text, "history tells it", text)
         made = sorted(path.name for path in (me.folder / "app").iterdir())
         TAP.ok("Draw the form.txt" in made and "test the form.txt" in made, "the tasks were done", made)
+        reject(me)
         me.shell.stdin.close()
         me.shell.wait(WATCHDOG_S)
         server.send_signal(signal.SIGTERM)

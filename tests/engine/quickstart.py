@@ -88,11 +88,11 @@ def reject(me):
     """The engine speaks to the foreman, too: each message is given to it once, and answered."""
     seen = me.wait_for("plan.done")
     me.type("unset BRIGADA_TOKEN; drawbridge engine ask 'Paint it red'")
-    seen = me.wait_for("lease.ended", seen)
+    seen = me.wait_for("lease.ended", me.wait_for("plan.created", seen))
     text, _ = me.type("drawbridge engine status | grep '^    to reject it'")
     text, status = me.type(text.strip().removeprefix("to reject it: ") + " not red")
     TAP.equal(status, 0, text.strip())
-    me.wait_for("lease.ended", seen)
+    me.wait_for("lease.ended", me.wait_for("message.answered", seen))
     messages = me.ask("/messages")
     TAP.equal(({one["state"] for one in messages}, {one["author"] for one in messages}), ({"answered"}, {"user", "engine"}),
               "the example answers whoever speaks to it")

@@ -78,6 +78,8 @@ take_back (SrvCall *call, SrvProject *project, SrvLeaseEnd end)
         {
           message->turn_ended = call->now;
           message->turn_failed = end == SRV_LEASE_IS_FAILED;
+          message->needs = 1;
+          project->n_unanswered++;
           g_string_append_printf (left, "%s%" G_GINT64_FORMAT, left->len > 0 ? ", " : "",
                                   message->id);
         }

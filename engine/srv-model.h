@@ -178,6 +178,7 @@ srv_role_word (gint64 role);
   SRV_HOLD_FIELDS (INT, TEXT) \
   INT (wake) INT (removed) \
   INT (n_live) INT (n_finished) INT (n_needs) INT (n_reviews) INT (n_questions) INT (n_waiting) \
+  INT (n_unanswered) \
   INT (report) \
   INT (created) \
   INT (trouble_since) INT (trouble_failures) INT (trouble_next) INT (trouble_ran) TEXT (trouble_reason)
@@ -198,7 +199,8 @@ srv_role_word (gint64 role);
   INT (started) INT (heartbeat) INT (finished) INT (sequence) INT (latest_at) TEXT (latest)
 #define SRV_MESSAGE_FIELDS(INT, TEXT) \
   INT (project) INT (author) TEXT (text) INT (hash) INT (state) INT (deliveries) \
-  INT (sent) INT (delivered) TEXT (answer) INT (answered) INT (turn_ended) INT (turn_failed)
+  INT (sent) INT (delivered) TEXT (answer) INT (answered) INT (turn_ended) INT (turn_failed) \
+  INT (needs)
 #define SRV_QUESTION_FIELDS(INT, TEXT) \
   INT (project) TEXT (text) TEXT (options) INT (state) INT (asked) TEXT (answer) INT (answered)
 #define SRV_REPORT_FIELDS(INT, TEXT) INT (project) TEXT (text) INT (at)

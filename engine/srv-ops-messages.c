@@ -72,6 +72,30 @@ srv_message_send (SrvCall *call, SrvProject *project, SrvAuthor author, const ch
   return message;
 }
 
+void
+srv_message_needs_none (SrvMessage *message, SrvProject *project)
+{
+  project->n_unanswered -= message->needs != 0;
+  message->needs = 0;
+}
+
+/* Who writes again has seen what got no answer: that stays unanswered, and asks for nothing any more. */
+static void
+pass_over (SrvCall *call, SrvProject *project)
+{
+  g_autoptr (GPtrArray) messages
+      = project->n_unanswered > 0 ? srv_store_find (call->store, SRV_FIND_PROJECT_MESSAGES_NEEDING,
+                                                    project->id, 0, NULL, SRV_MAX_PAGE)
+                                  : NULL;
+
+  for (guint i = 0; messages && i < messages->len; i++)
+    {
+      SrvMessage *message = g_ptr_array_index (messages, i);
+      srv_message_needs_none (message, project);
+      srv_store_put (call->store, message);
+    }
+}
+
 /* The user's same text within a day. */
 static SrvMessage *
 find_same (SrvCall *call, gint64 project, const char *text)
@@ -104,7 +128,7 @@ render_sent (SrvCall *call,
     outcome = SRV_OUTCOME_BUSY;
   g_autofree char *line = outcome == SRV_OUTCOME_LEASED
                               ? srv_lease_outcome_text (lease)
-                              : srv_trouble_outcome_text (project, outcome, call->now);
+                              : srv_trouble_outcome_text (call, project, outcome);
   json_t *body = srv_render_message (call, message);
 
   json_object_set_new (body, "repeat", json_boolean (is_repeat));
@@ -146,6 +170,7 @@ srv_op_MESSAGE_ADD (SrvCall *call)
   g_autoptr (SrvMessage) same = find_same (call, project->id, text);
   if (same)
     return srv_reply_json (200, render_sent (call, project, same, TRUE));
+  pass_over (call, project);
   g_autoptr (SrvMessage) message = srv_message_send (call, project, SRV_AUTHOR_USER, text);
   look_for_turn (call, project);
   srv_store_put (call->store, project);
@@ -177,8 +202,9 @@ srv_op_MESSAGE_ANSWER (SrvCall *call)
     {
       project->n_waiting--;
       message->delivered = call->now;
-      srv_store_put (call->store, project);
     }
+  srv_message_needs_none (message, project);
+  srv_store_put (call->store, project);
   message->state = SRV_MESSAGE_ANSWERED;
   message->answer = g_strdup (text);
   message->answered = call->now;

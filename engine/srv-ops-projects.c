@@ -355,6 +355,7 @@ drop_messages (SrvCall *call, SrvProject *project)
         {
           SrvMessage *message = g_ptr_array_index (open, i - 1);
           message->state = SRV_MESSAGE_DROPPED;
+          srv_message_needs_none (message, project);
           srv_store_put (call->store, message);
           srv_call_event (call, SRV_EVENT_MESSAGE_DROPPED, SRV_ABOUT_PROJECT (project->id),
                           message->id, NULL);

@@ -17,6 +17,9 @@
 #define MAX_WAITING 50u
 #define MAX_NEEDS 50u
 #define RECENT 3u
+#define MAX_SHOWN 500       /* characters of a brief or a message */
+#define MAX_PLAN_BRIEFS 50u /* of one plan */
+#define MAX_BRIEFS 500u     /* of all */
 
 typedef struct
 {
@@ -24,6 +27,7 @@ typedef struct
   gint64 project;   /* 0: all */
   GHashTable *sets; /* plan id -> SrvPlanSet */
   gint64 n_live, n_finished, n_needs;
+  guint n_briefs; /* shown */
 } Status;
 
 static SrvPlanSet *
@@ -102,6 +106,28 @@ render_running (Status *self)
   return list;
 }
 
+/* Who decides about a plan is shown what its tasks are told. @tasks: as rendered, in the set's order. */
+static void
+add_briefs (Status *self, const SrvPlanSet *set, json_t *tasks)
+{
+  gboolean partial = srv_plan_set_is_partial (set);
+  guint end = MIN (self->n_briefs + MAX_PLAN_BRIEFS, MAX_BRIEFS);
+
+  if (!srv_plan_set_is_waiting (set))
+    return;
+  for (guint i = 0; i < set->tasks->len && self->n_briefs < end; i++)
+    {
+      const SrvTask *task = g_ptr_array_index (set->tasks, i);
+      if (partial ? !task->awaiting : task->state == SRV_TASK_CANCELLED)
+        continue;
+      g_autoptr (SrvBrief) brief = srv_store_get (self->call->store, SRV_RECORD_BRIEF, task->id);
+      self->n_briefs++;
+      if (brief)
+        json_object_set_new (json_array_get (tasks, i), "brief",
+                             srv_render_cut (brief->text, MAX_SHOWN));
+    }
+}
+
 static guint
 append_plans (Status *self, json_t *list, SrvFind what, guint limit)
 {
@@ -111,8 +137,11 @@ append_plans (Status *self, json_t *list, SrvFind what, guint limit)
   for (guint i = 0; i < plans->len; i++)
     {
       SrvPlanSet *set = plan_set (self, ((SrvPlan *) g_ptr_array_index (plans, i))->id);
-      if (set)
-        json_array_append_new (list, srv_render_plan (self->call, set, SRV_WITH_TASKS));
+      if (!set)
+        continue;
+      json_t *body = srv_render_plan (self->call, set, SRV_WITH_TASKS);
+      add_briefs (self, set, json_object_get (body, "tasks"));
+      json_array_append_new (list, body);
     }
   return plans->len;
 }
@@ -193,7 +222,7 @@ append_troubles (Status *self, json_t *list)
   for (guint i = 0; i < projects->len; i++)
     {
       const SrvProject *project = g_ptr_array_index (projects, i);
-      g_autofree char *text = srv_trouble_text (project, self->call->now);
+      g_autofree char *text = srv_trouble_text (self->call, project);
       json_auto_t *trouble = srv_trouble_render (project, self->call->now);
       json_array_append_new (list, json_pack ("{s:s, s:I, s:s, s:s, s:O, s:O}", "kind", "foreman",
                                               "project", (json_int_t) project->id, "project_name",
@@ -253,6 +282,29 @@ append_questions (Status *self, json_t *list)
   return questions->len;
 }
 
+/* What the user said, was read, and got no answer. */
+static guint
+append_unanswered (Status *self, json_t *list)
+{
+  SrvFind what = self->project ? SRV_FIND_PROJECT_MESSAGES_NEEDING : SRV_FIND_MESSAGES_NEEDING;
+  g_autoptr (GPtrArray) messages
+      = srv_store_find (self->call->store, what, self->project, 0, NULL, MAX_NEEDS);
+
+  for (guint i = messages->len; i > 0; i--)
+    {
+      const SrvMessage *message = g_ptr_array_index (messages, i - 1);
+      json_auto_t *all = srv_render_message (self->call, message);
+      json_array_append_new (list, json_pack ("{s:s, s:O, s:O, s:O, s:o, s:O, s:O}", "kind",
+                                              "message", "message", json_object_get (all, "id"),
+                                              "project", json_object_get (all, "project"),
+                                              "project_name", json_object_get (all, "project_name"),
+                                              "text", srv_render_cut (message->text, MAX_SHOWN),
+                                              "sent", json_object_get (all, "sent"), "turn_ended",
+                                              json_object_get (all, "turn_ended")));
+    }
+  return messages->len;
+}
+
 static json_t *
 render_needs (Status *self, gint64 *out_shown)
 {
@@ -261,6 +313,7 @@ render_needs (Status *self, gint64 *out_shown)
   *out_shown = append_needs_of_plans (self, list);
   *out_shown += append_reviews (self, list);
   *out_shown += append_questions (self, list);
+  *out_shown += append_unanswered (self, list);
   *out_shown += append_troubles (self, list);
   return list;
 }

@@ -42,6 +42,9 @@ srv_project_still_waiting (SrvCall *call, gint64 project, json_t *body);
 /* Adds a message and counts it in @project. (transfer full) */
 SrvMessage *
 srv_message_send (SrvCall *call, SrvProject *project, SrvAuthor author, const char *text);
+/* The message asks the user for nothing (any more). The caller writes both. */
+void
+srv_message_needs_none (SrvMessage *message, SrvProject *project);
 
 /* ---- srv-ops-jobs.c */
 /* A worker fell silent: the task is ready again, or failed when that happened too often. */

@@ -60,6 +60,17 @@ srv_render_who (gint64 role, const char *name)
 }
 
 json_t *
+srv_render_cut (const char *text, glong max)
+{
+  /* That many bytes are at most that many characters: mostly it needn't be counted. */
+  if (strnlen (text, (gsize) max + 1) <= (gsize) max || g_utf8_strlen (text, -1) <= max)
+    return json_string (text);
+  g_autofree char *head = g_utf8_substring (text, 0, max - 1);
+  g_autofree char *cut = g_strconcat (head, "\xe2\x80\xa6", NULL);
+  return json_string (cut);
+}
+
+json_t *
 srv_render_list (const char *json)
 {
   json_t *list = json ? json_loads (json, JSON_DECODE_ANY, NULL) : NULL;
@@ -138,6 +149,16 @@ project_settings (SrvCall *call, const SrvProject *project)
   return call->settings;
 }
 
+/* Reviews are the user's when no foreman works and none is about to: the last turn left them. */
+static gint64
+count_needs (const SrvProject *project, gboolean has_lease)
+{
+  gboolean is_users = !has_lease && !srv_rules_foreman_is_coming (project);
+
+  return project->n_needs + project->n_questions + project->n_unanswered
+         + (project->trouble_since != 0) + (is_users ? project->n_reviews : 0);
+}
+
 json_t *
 srv_render_project (SrvCall *call, const SrvProject *project)
 {
@@ -156,11 +177,7 @@ srv_render_project (SrvCall *call, const SrvProject *project)
   json_object_set_new (body, "lease", lease ? srv_render_lease (lease) : json_null ());
   json_object_set_new (body, "live_plans", json_integer (project->n_live));
   json_object_set_new (body, "foreman_trouble", srv_trouble_render (project, call->now));
-  /* Without a foreman nobody else ends a review. */
-  json_object_set_new (body, "needs_user",
-                       json_integer (project->n_needs + project->n_questions
-                                     + (project->trouble_since != 0)
-                                     + (foreman == SRV_FOREMAN_NONE ? project->n_reviews : 0)));
+  json_object_set_new (body, "needs_user", json_integer (count_needs (project, lease != NULL)));
   json_object_set_new (body, "waiting_messages", json_integer (project->n_waiting));
   json_object_set_new (body, "removed", json_boolean (project->removed));
   json_object_set_new (body, "created", srv_render_time (project->created));

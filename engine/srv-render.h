@@ -10,6 +10,9 @@ G_BEGIN_DECLS
 
 json_t *
 srv_render_time (gint64 us); /* RFC 3339 in UTC; null for 0 */
+/* The first @max characters, with "…" for the rest. */
+json_t *
+srv_render_cut (const char *text, glong max);
 json_t *
 srv_render_text (const char *text); /* null for NULL */
 json_t *

@@ -403,6 +403,12 @@ srv_rules_lost_too_often (gint64 lost)
   return lost >= SRV_MAX_LOST;
 }
 
+gboolean
+srv_rules_foreman_is_coming (const SrvProject *project)
+{
+  return project->command && !project->held && (project->wake || project->n_waiting > 0);
+}
+
 SrvForemanState
 srv_rules_foreman_state (gboolean has_command, gboolean has_lease, SrvLeaseKind kind)
 {

@@ -127,6 +127,9 @@ srv_rules_lost_at (gint64 heartbeat_us, guint interval_s);
 /* Does a task that has now lost so many attempts fail? */
 gboolean
 srv_rules_lost_too_often (gint64 lost);
+/* Nothing but time stands between the project and the next turn of its foreman. */
+gboolean
+srv_rules_foreman_is_coming (const SrvProject *project);
 SrvForemanState
 srv_rules_foreman_state (gboolean has_command, gboolean has_lease, SrvLeaseKind kind);
 /* What a message that comes now does. */

@@ -157,6 +157,11 @@ static const struct
   { 2, "project %s counts its plans with tasks in review wrongly",
     "SELECT id FROM project WHERE n_reviews <> (SELECT count(*) FROM plan WHERE plan.project = "
     "project.id AND reviews <> 0)" },
+  { 2, "project %s counts its messages that need the user wrongly",
+    "SELECT id FROM project WHERE n_unanswered <> (SELECT count(*) FROM message WHERE "
+    "message.project = project.id AND needs <> 0)" },
+  { 2, "message %s needs the user, though nothing went wrong with it",
+    "SELECT id FROM message WHERE needs <> 0 AND (state <> 1 OR turn_ended = 0)" },
   { 2, "project %s has another latest report",
     "SELECT id FROM project WHERE report <> (SELECT ifnull(max(id), 0) FROM report WHERE "
     "report.project = project.id)" },

@@ -139,7 +139,11 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "CREATE INDEX project_troubled ON project (id) WHERE removed = 0 AND trouble_since <> 0;"
   "CREATE INDEX project_retried ON project (trouble_next) WHERE trouble_next <> 0;"
   "ALTER TABLE message ADD COLUMN turn_ended INTEGER NOT NULL DEFAULT 0;"
-  "ALTER TABLE message ADD COLUMN turn_failed INTEGER NOT NULL DEFAULT 0;",
+  "ALTER TABLE message ADD COLUMN turn_failed INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE message ADD COLUMN needs INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE project ADD COLUMN n_unanswered INTEGER NOT NULL DEFAULT 0;"
+  "CREATE INDEX message_needing ON message (id) WHERE needs <> 0;"
+  "CREATE INDEX message_project_needing ON message (project) WHERE needs <> 0;",
 };
 
 #define NEWEST " ORDER BY id DESC LIMIT ?3"
@@ -168,8 +172,11 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (PROJECT_PLANS_FINISHED, PLAN, "plan_project_finished", "project = ?1 AND state > 1 ORDER BY finished DESC LIMIT ?3")
   FIND (PLANS_NEEDING, PLAN, "plan_needing", "needs <> 0" NEWEST)
   FIND (PROJECT_PLANS_NEEDING, PLAN, "plan_project_needing", "project = ?1 AND needs <> 0" NEWEST)
+/* Nobody ends a review: no turn runs, no chat is attached, and no turn is about to start. As
+ * srv_rules_foreman_is_coming() says it. */
 #define NO_FOREMAN \
-  " AND (SELECT command FROM project WHERE project.id = plan.project) IS NULL" \
+  " AND NOT EXISTS (SELECT 1 FROM project WHERE project.id = plan.project AND command IS NOT NULL" \
+  " AND held = 0 AND (wake <> 0 OR n_waiting > 0))" \
   " AND NOT EXISTS (SELECT 1 FROM lease WHERE lease.project = plan.project AND ended = 0)"
   FIND (PLANS_IN_REVIEW, PLAN, "plan_review", "reviews <> 0" NO_FOREMAN NEWEST)
   FIND (PROJECT_PLANS_IN_REVIEW, PLAN, "plan_project_review", "reviews <> 0 AND project = ?1" NO_FOREMAN NEWEST)
@@ -192,6 +199,8 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (PROJECT_MESSAGES_OPEN, MESSAGE, "message_project_open", "state < 2 AND project = ?1 AND id < ?2" NEWEST)
   FIND (MESSAGES_WAITING, MESSAGE, "message_waiting", "state = 0 AND project = ?1" OLDEST)
   FIND (MESSAGES_UNANSWERED, MESSAGE, "message_project_open", "state < 2 AND project = ?1 AND state = 1" OLDEST)
+  FIND (MESSAGES_NEEDING, MESSAGE, "message_needing", "needs <> 0" NEWEST)
+  FIND (PROJECT_MESSAGES_NEEDING, MESSAGE, "message_project_needing", "needs <> 0 AND project = ?1" NEWEST)
   FIND (MESSAGES_SAME, MESSAGE, "message_same", "project = ?1 AND hash = ?2" NEWEST)
   FIND (QUESTIONS_OPEN, QUESTION, "question_open", "state = 0" NEWEST)
   FIND (PROJECT_QUESTIONS_OPEN, QUESTION, "question_project_open", "state = 0 AND project = ?1" NEWEST)

@@ -36,7 +36,7 @@ typedef enum
   SRV_FIND_PROJECT_PLANS_FINISHED,
   SRV_FIND_PLANS_NEEDING,
   SRV_FIND_PROJECT_PLANS_NEEDING,
-  SRV_FIND_PLANS_IN_REVIEW, /* of projects that no foreman works for */
+  SRV_FIND_PLANS_IN_REVIEW, /* of projects whose foreman neither works nor is about to */
   SRV_FIND_PROJECT_PLANS_IN_REVIEW,
   SRV_FIND_PLANS_BY_CLOCK, /* wait for nothing but the hours; oldest first, id > a */
   SRV_FIND_TASKS_OF_PLAN,  /* plan a; oldest first */
@@ -52,7 +52,9 @@ typedef enum
   SRV_FIND_PROJECT_MESSAGES_OPEN,
   SRV_FIND_MESSAGES_WAITING,    /* project a; any author; oldest first */
   SRV_FIND_MESSAGES_UNANSWERED, /* project a: delivered, not answered; oldest first */
-  SRV_FIND_MESSAGES_SAME,       /* project a, hash b */
+  SRV_FIND_MESSAGES_NEEDING,    /* the user's, that no turn answered and none will by itself */
+  SRV_FIND_PROJECT_MESSAGES_NEEDING,
+  SRV_FIND_MESSAGES_SAME, /* project a, hash b */
   SRV_FIND_QUESTIONS_OPEN,
   SRV_FIND_PROJECT_QUESTIONS_OPEN,
   SRV_FIND_NOTES_OF_TASK, /* task a */

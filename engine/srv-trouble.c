@@ -7,11 +7,13 @@
 #include "srv-trouble.h"
 
 #include "dbr-text.h"
+#include "srv-ops.h"
 #include "srv-render.h"
 
 #include <string.h>
 
 #define MAX_GIVEN_UP 500u
+#define MAX_NAMED 10u
 
 /* Why no turn can start now; NULL: one can. (transfer full) */
 static char *
@@ -121,6 +123,7 @@ give_back (SrvCall *call, SrvProject *project)
         continue;
       message->state = SRV_MESSAGE_WAITING;
       message->delivered = message->deliveries = message->turn_ended = message->turn_failed = 0;
+      srv_message_needs_none (message, project);
       project->n_waiting++;
       srv_store_put (call->store, message);
     }
@@ -171,25 +174,58 @@ srv_trouble_render (const SrvProject *project, gint64 now)
                     "next_try", next);
 }
 
-#define HOW_TO \
-  "Setting the project's preset, command, checkout, model or environment tries again at once."
+/* What turns were given up over, by id: "message 5", "messages 5, 7 and more"; NULL: nothing. (transfer full) */
+static char *
+given_up (SrvCall *call, const SrvProject *project)
+{
+  g_autoptr (GPtrArray) messages
+      = project->n_unanswered > 0 ? srv_store_find (call->store, SRV_FIND_PROJECT_MESSAGES_NEEDING,
+                                                    project->id, 0, NULL, MAX_GIVEN_UP)
+                                  : NULL;
+  g_autoptr (GString) ids = g_string_new (NULL);
+  guint n = 0;
+
+  for (guint i = messages ? messages->len : 0; i > 0; i--)
+    {
+      const SrvMessage *message = g_ptr_array_index (messages, i - 1);
+      if (!message->turn_failed)
+        continue;
+      if (++n <= MAX_NAMED)
+        g_string_append_printf (ids, "%s%" G_GINT64_FORMAT, n > 1 ? ", " : "", message->id);
+    }
+  if (n == 0)
+    return NULL;
+  return g_strdup_printf ("Message%s %s%s %s given up after " G_STRINGIFY (
+                              SRV_MAX_DELIVERIES) " turns that failed over %s.",
+                          n > 1 ? "s" : "", ids->str, n > MAX_NAMED ? " and more" : "",
+                          n > 1 ? "were" : "was", n > 1 ? "them" : "it");
+}
+
+#define SETTING "Setting the project's preset, command, checkout, model or environment "
 
 char *
-srv_trouble_text (const SrvProject *project, gint64 now)
+srv_trouble_text (SrvCall *call, const SrvProject *project)
 {
   g_autofree char *reason = reason_text (project);
-  gint64 seconds = (MAX (project->trouble_next - now, 0) + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC;
+  g_autofree char *lost = given_up (call, project);
+  gint64 wait = MAX (project->trouble_next - call->now, 0);
+  gint64 seconds = (wait + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC;
   g_autofree char *next
-      = !is_tried_again (project) ? g_strdup ("Nothing waits for it: the next message tries again.")
+      = !is_tried_again (project) ? g_strdup (lost ? "No other message waits: the next one tries "
+                                                     "again."
+                                                   : "Nothing waits for it: the next message tries "
+                                                     "again.")
         : seconds == 0            ? g_strdup ("It is tried again now.")
                        : g_strdup_printf ("The next try is in %" G_GINT64_FORMAT " s.", seconds);
 
   g_autofree char *why = dbr_text_dup_sentence ("The foreman can't run: %s", reason);
-  return g_strdup_printf ("%s %s " HOW_TO, why, next);
+  return lost ? g_strjoin (" ", why, lost, next,
+                           SETTING "gives it what was given up, and tries again at once.", NULL)
+              : g_strjoin (" ", why, next, SETTING "tries again at once.", NULL);
 }
 
 char *
-srv_trouble_outcome_text (const SrvProject *project, SrvOutcome outcome, gint64 now)
+srv_trouble_outcome_text (SrvCall *call, const SrvProject *project, SrvOutcome outcome)
 {
   if (project->trouble_since == 0
       || (outcome != SRV_OUTCOME_TROUBLE && outcome != SRV_OUTCOME_WOKE))
@@ -198,7 +234,7 @@ srv_trouble_outcome_text (const SrvProject *project, SrvOutcome outcome, gint64 
   if (outcome == SRV_OUTCOME_WOKE)
     return dbr_text_dup_sentence ("The foreman wakes for it now, though it had trouble before: %s",
                                   reason);
-  g_autofree char *text = srv_trouble_text (project, now);
+  g_autofree char *text = srv_trouble_text (call, project);
   return g_strdup_printf ("It waits. %s", text);
 }
 

@@ -40,10 +40,10 @@ json_t *
 srv_trouble_render (const SrvProject *project, gint64 now);
 /* What status says of it: a sentence or two. (transfer full) */
 char *
-srv_trouble_text (const SrvProject *project, gint64 now);
+srv_trouble_text (SrvCall *call, const SrvProject *project);
 /* The one line that says what a message did. (transfer full) */
 char *
-srv_trouble_outcome_text (const SrvProject *project, SrvOutcome outcome, gint64 now);
+srv_trouble_outcome_text (SrvCall *call, const SrvProject *project, SrvOutcome outcome);
 
 /* Warnings of a project that was added or set: [text]. */
 json_t *

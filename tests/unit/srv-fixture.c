@@ -244,3 +244,43 @@ srv_fixture_fill (SrvFixture *self)
         "{\"title\": \"Q\", \"tasks\": [{\"title\": \"a\", \"brief\": \"b\"}]}");
   return foreman;
 }
+
+static char *
+need_key (json_t *need)
+{
+  const char *kind = json_string_value (json_object_get (need, "kind"));
+  gboolean is_plan
+      = strcmp (kind, "plan") == 0 || strcmp (kind, "tasks") == 0 || strcmp (kind, "failed") == 0;
+  const char *id = is_plan || strcmp (kind, "review") == 0 ? "plan"
+                   : strcmp (kind, "foreman") == 0         ? "project"
+                                                           : kind;
+
+  /* A plan that waits and has failed tasks too is one thing with two entries. */
+  return g_strdup_printf ("%s %" JSON_INTEGER_FORMAT, is_plan ? "plan" : kind,
+                          json_integer_value (json_object_get (need, id)));
+}
+
+void
+srv_fixture_assert_needs (SrvFixture *self)
+{
+  json_t *project, *need;
+  size_t p, n;
+
+  g_assert_cmpuint (srv_fixture_call (self, &self->client, SRV_OP_STATUS, NULL, NULL, NULL), ==,
+                    200);
+  gint64 more = srv_fixture_int (self, "needs_you_more");
+  json_array_foreach (srv_fixture_get (self, "projects"), p, project)
+  {
+    g_autoptr (GHashTable) keys = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+    gint64 says = json_integer_value (json_object_get (project, "needs_user"));
+    json_array_foreach (
+        srv_fixture_get (self, "needs_you"), n,
+        need) if (json_equal (json_object_get (need, "project"), json_object_get (project, "id")))
+        g_hash_table_add (keys, need_key (need));
+    more -= says - g_hash_table_size (keys);
+    if (says < g_hash_table_size (keys))
+      g_error ("%" G_GINT64_FORMAT " things need the user, and %u are shown", says,
+               g_hash_table_size (keys));
+  }
+  g_assert_cmpint (more, ==, 0);
+}

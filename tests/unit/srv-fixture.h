@@ -56,6 +56,9 @@ srv_fixture_rounds (void (*round) (guint32 seed), guint n);
  * plan at work, one that awaits approval, a running job. */
 SrvActor
 srv_fixture_fill (SrvFixture *self);
+/* Asks for status: what each project says that needs the user is what the list of it holds, no more and no less. */
+void
+srv_fixture_assert_needs (SrvFixture *self);
 /* Lets seconds pass, ticks, and waits until all is written. */
 void
 srv_fixture_pass (SrvFixture *self, gint64 seconds);

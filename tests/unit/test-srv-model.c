@@ -227,7 +227,7 @@ compare (Model *model)
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_cmpint (srv_fixture_int (f, "live_plans"), ==, live);
   g_assert_cmpint (srv_fixture_int (f, "needs_user"), ==, needing);
-  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  srv_fixture_assert_needs (f);
 }
 
 /* ------------------------------------------------------------------- operations */

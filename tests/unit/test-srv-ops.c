@@ -1104,6 +1104,40 @@ test_needs_of_tasks (Shop *shop, gconstpointer data)
   g_assert_null (json_object_get (srv_fixture_get (f, "task"), "reason"));
 }
 
+/* Who decides sees what the tasks are told: of what waits, and a bounded part of it. */
+static void
+test_briefs_of_waiting (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  g_autoptr (GString) tasks = g_string_new (NULL);
+  g_autoptr (GString) brief = g_string_new (NULL);
+
+  (void) data;
+  for (guint i = 0; i < 600; i++)
+    g_string_append (brief, "\xc3\xa4");
+  for (guint i = 0; i < 60; i++)
+    g_string_append_printf (tasks, "%s{\"title\": \"T%u\", \"brief\": \"%s\"}", i ? ", " : "", i,
+                            i == 1 ? brief->str : "short");
+  g_autofree char *body = g_strdup_printf ("{\"title\": \"Many\", \"tasks\": [%s]}", tasks->str);
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, body), ==, 201);
+  const char *plan = ID ("id");
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpstr (TEXT ("plans.0.tasks.0.brief"), ==, "short");
+  g_assert_cmpint (g_utf8_strlen (TEXT ("plans.0.tasks.1.brief"), -1), ==, 500);
+  g_assert_true (g_str_has_suffix (TEXT ("plans.0.tasks.1.brief"), "\xc3\xa4\xe2\x80\xa6"));
+  g_assert_cmpstr (TEXT ("plans.0.tasks.49.brief"), ==, "short");
+  g_assert_null (json_object_get (srv_fixture_get (f, "plans.0.tasks.50"), "brief"));
+  g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 1}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_null (json_object_get (srv_fixture_get (f, "plans.0.tasks.0"), "brief"));
+  g_assert_cmpuint (
+      CALL (&shop->foreman, TASK_ADD, plan, "{\"title\": \"Late\", \"brief\": \"and this\"}"), ==,
+      201);
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_null (json_object_get (srv_fixture_get (f, "plans.0.tasks.0"), "brief"));
+  g_assert_cmpstr (TEXT ("plans.0.tasks.60.brief"), ==, "and this");
+}
+
 static void
 test_cancel_running (Shop *shop, gconstpointer data)
 {
@@ -1336,6 +1370,7 @@ main (int argc, char **argv)
   SHOP ("/srv-ops/hours-kept", test_hours_kept);
   SHOP ("/srv-ops/too-many-paths", test_too_many_paths);
   SHOP ("/srv-ops/review-and-failure", test_review_and_failure);
+  SHOP ("/srv-ops/briefs-of-waiting", test_briefs_of_waiting);
   SHOP ("/srv-ops/needs-of-tasks", test_needs_of_tasks);
   SHOP ("/srv-ops/cancel-running", test_cancel_running);
   SHOP ("/srv-ops/jobs", test_jobs);

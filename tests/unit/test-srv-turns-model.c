@@ -181,6 +181,7 @@ compare (Model *model)
   if (model->lease)
     g_assert_cmpint (srv_fixture_int (f, "lease.id"), ==, model->lease);
   compare_messages (model);
+  srv_fixture_assert_needs (f);
   /* A token lives as long as its lease. */
   if (model->token)
     g_assert_true (srv_engine_authenticate (f->engine, model->token, &actor, &why));

@@ -286,10 +286,19 @@ test_crashes (Shop *shop, gconstpointer data)
   srv_fixture_pass (f, 1);
   end_turn (shop, CRASHED);
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
-  HAS ("needs_you.0.text",
-       "the last 3 turns failed, the last one ended with exit status 1: no key. "
-       "The next try is in 4 s.");
+  HAS ("needs_you.1.text",
+       "the last 3 turns failed, the last one ended with exit status 1: no key. ");
   /* The first was delivered three times: it waits no more, and that is told. */
+  g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "message");
+  g_assert_cmpint (INT ("needs_you.0.message"), ==, INT ("waiting_messages.0.id"));
+  g_assert_cmpstr (TEXT ("needs_you.0.text"), ==, "Add a cart");
+  g_assert_cmpstr (TEXT ("needs_you.0.turn_ended.outcome"), ==, "crashed");
+  g_autofree char *lost = g_strdup_printf (
+      "Message %" G_GINT64_FORMAT " was given up after 3 turns that failed over it. The next try "
+      "is in 4 s. Setting the project's preset, command, checkout, model or environment gives it "
+      "what was given up, and tries again at once.",
+      INT ("waiting_messages.0.id"));
+  HAS ("needs_you.1.text", lost);
   g_assert_cmpstr (TEXT ("waiting_messages.0.state"), ==, "delivered");
   g_assert_cmpstr (TEXT ("waiting_messages.0.turn_ended.outcome"), ==, "crashed");
   g_assert_true (json_is_null (srv_fixture_get (f, "waiting_messages.1.turn_ended")));
@@ -303,6 +312,10 @@ test_crashes (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_true (json_is_null (srv_fixture_get (f, "foreman_trouble.next_try")));
   g_assert_cmpint (INT ("waiting_messages"), ==, 0);
+  srv_fixture_assert_needs (f);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 3);
+  HAS ("needs_you.2.text", " were given up after 3 turns that failed over them. No other message "
+                           "waits: the next one tries again.");
   srv_fixture_pass (f, 1000);
   g_assert_cmpuint (shop->granted->len, ==, 0);
   /* A change of what it is started with gives both back, and wakes at once. */
@@ -312,6 +325,7 @@ test_crashes (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("foreman_command.preset"), ==, "claude");
   g_assert_cmpstr (TEXT ("foreman_command.model"), ==, "large");
   g_assert_cmpint (INT ("waiting_messages"), ==, 2);
+  g_assert_cmpint (INT ("needs_user"), ==, 0);
   end_turn (shop, "{\"outcome\": \"timed_out\", \"reason\": \"reached its time limit.\"}");
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_cmpstr (TEXT ("foreman_trouble.reason"), ==, "the last turn reached its time limit");
@@ -323,6 +337,51 @@ test_crashes (Shop *shop, gconstpointer data)
   end_turn (shop, NULL);
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_true (json_is_null (srv_fixture_get (f, "foreman_trouble")));
+}
+
+/* A foreman that wakes for a review and leaves it, leaves it to the user; until it has looked, it is the foreman's. */
+static void
+test_review_is_left (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  SrvActor foreman;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, PROJECT), ==, 201);
+  g_assert_cmpuint (
+      CALL (&f->admin, PROJECT_SET, "p:~", "{\"settings\": {\"approval\": \"never\"}}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, "p:~", "{\"holder\": \"me\"}"), ==, 201);
+  foreman = srv_fixture_foreman (f);
+  g_assert_cmpuint (
+      CALL (&foreman, PLAN_CREATE, NULL,
+            "{\"title\": \"Cart\", \"tasks\": [{\"title\": \"One\", \"brief\": \"do\"}]}"),
+      ==, 201);
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+  const char *job = ID ("job.id"), *task = ID ("task.id");
+  g_assert_cmpuint (
+      CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"review\"}"), ==, 200);
+  srv_fixture_assert_needs (f);
+  g_assert_cmpint (INT ("projects.0.needs_user"), ==, 0);
+  g_assert_cmpuint (CALL (&f->admin, LEASE_END, srv_fixture_id (foreman.lease), NULL), ==, 200);
+  /* It wakes for it, and ends nothing. */
+  srv_fixture_assert_needs (f);
+  g_assert_cmpint (INT ("projects.0.needs_user"), ==, 0);
+  end_turn (shop, NULL);
+  srv_fixture_assert_needs (f);
+  g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "review");
+  g_assert_cmpint (INT ("needs_you.0.tasks.0.id"), ==, atoi (task));
+  g_assert_cmpstr (TEXT ("projects.0.foreman"), ==, "asleep");
+  /* It is about to look again; on hold it isn't. */
+  shop->turn = "no";
+  say (shop, "Look", "trouble");
+  srv_fixture_assert_needs (f);
+  g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "foreman");
+  g_assert_cmpuint (CALL (&f->client, PROJECT_HOLD, "p:~", "{\"held\": true}"), ==, 200);
+  srv_fixture_assert_needs (f);
+  g_assert_cmpint (INT ("projects.0.needs_user"), ==, 2);
+  g_assert_cmpuint (CALL (&f->admin, TASK_UPDATE, task, "{\"state\": \"done\"}"), ==, 200);
+  srv_fixture_assert_needs (f);
+  g_assert_cmpint (INT ("projects.0.needs_user"), ==, 1);
 }
 
 static void
@@ -370,8 +429,15 @@ test_unanswered (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("items.0.text"), ==, text);
   srv_fixture_pass (f, 10);
   g_assert_cmpuint (shop->granted->len, ==, 0);
+  srv_fixture_assert_needs (f);
+  g_assert_cmpint (INT ("projects.0.needs_user"), ==, 1);
+  g_assert_cmpint (INT ("needs_you.0.message"), ==, atoi (first));
+  g_assert_cmpstr (TEXT ("needs_you.0.turn_ended.outcome"), ==, "done");
   /* A later turn, well or not, doesn't change it; its answer does. */
   say (shop, "And a till", "woke");
+  /* Who asks anew has seen it. */
+  srv_fixture_assert_needs (f);
+  g_assert_cmpint (INT ("projects.0.needs_user"), ==, 0);
   end_turn (shop, CRASHED);
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_cmpint (INT ("waiting_messages"), ==, 1);
@@ -435,6 +501,7 @@ main (int argc, char **argv)
   TEST (crashes);
   TEST (pause_is_bounded);
   TEST (unanswered);
+  TEST (review_is_left);
   TEST (refused);
   return g_test_run ();
 }

@@ -375,7 +375,7 @@ append_advice (GString *out, DbrStep *step, const DbrPart *part, guint status)
   else if ((advice = find_advice (backend->error_advice, offer, status, code)) != NULL)
     append_template (out, advice->advice, step->call,
                      part->problem ? dbr_json_doc_root (part->problem) : DBR_JSON_NONE);
-  if (advice && advice->code && (status != 401 || (offer && offer->is_shell_only)))
+  if (advice && advice->code)
     return; /* it knows better than the status */
   if (status == 401 || is_refused_token (backend->sign_in, status, part->error))
     append_credentials (out, step->call);

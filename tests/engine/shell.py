@@ -132,6 +132,9 @@ def tokens(shell):
                "drawbridge engine attach", "It is: drawbridge engine token new")
     shell.type("missing", "token new worker", 2, "name: is required", "It is: ")
     shell.type("good", f"token revoke {number}", 0, "is revoked")
+    shell.type("revoked already", f"token revoke {number}", 1, "revoked already", "!drawbridge engine")
+    mine = find(r"token (\d+) \| admin", shell.run("token", "list").stdout)
+    shell.type("the last of its kind", f"token revoke {mine}", 1, "last admin token", "drawbridge engine token new admin NAME")
     shell.type("unknown id", "token revoke 999999", 1, "no token 999999", "drawbridge engine token list")
     shell.type("missing", "token revoke", 2, "is required")
     shell.type("wrong word", "token revoke desk", 2, "expected an integer", "It is: ")
@@ -170,8 +173,8 @@ def decisions(shell, foreman):
     shell.type("good", f"plan {number}", 0, "Login", "Because.", "why it waits:", "Do Form well.", "To approve it: drawbridge engine approve")
     shell.type("unknown id", "plan 999999", 1, "no plan 999999", "drawbridge engine status all=true")
     shell.type("missing", "plan", 2, "is required", "It is: drawbridge engine plan PLAN")
-    shell.type("another version", f"approve {number} {version + 1}", 1, "Nothing was approved", f"drawbridge engine plan {number}",
-               f"drawbridge engine approve {number} {version}\n")
+    shell.type("another version", f"approve {number} {version + 1}", 1, "Nothing was approved", f'"drawbridge engine plan {number}" shows it as it is now',
+               f"drawbridge engine approve {number} {version}\n", "!then:")
     shell.type("another version", f"reject {number} {version + 1}", 1, "Nothing was rejected", f"drawbridge engine reject {number} {version} REASON")
     shell.type("wrong word", f"approve {number} latest", 2, "expected an integer", "It is: drawbridge engine approve PLAN VERSION")
     shell.type("missing", f"approve {number}", 2, "version: is required")
@@ -189,7 +192,10 @@ def decisions(shell, foreman):
                f"drawbridge engine approve {docs['id']} 1 and_stop_asking=true reasons=REASON")
     shell.type("one of them", f"approve {docs['id']} 1 and_stop_asking=true reasons=too_many_tasks", 0, "max_tasks, from 3 to 4")
     second = plan(shell, foreman, "Logout", task("Button"))
-    shell.type("good", f"reject {second['id']} {second['version']} not now", 0, "Rejected", "The foreman is told")
+    shell.type("what to decide about", "status app", 0, "Button", "brief: Do Button well.")
+    shell.type("good", f"reject {second['id']} {second['version']} not now", 0, f"Rejected version {second['version']} of plan {second['id']} (Logout).\n",
+               "The foreman is told")
+    shell.type("rejected already", f"reject {second['id']} {second['version']} not now", 1, "rejected already", "nothing to decide", "!cancel")
     third = plan(shell, foreman, "Theme", task("Dark"), task("Light", "Dark"), task("Grey"))
     undo = find(r"To undo it: (drawbridge engine .*)", shell.type(
         "for good", f"approve {third['id']} {third['version']} and_stop_asking=true", 0, 'approval, from "always" to "never"'))
@@ -233,7 +239,8 @@ def tasks(shell, worker, lease, first, third):
     other = third["tasks"]
     shell.type("good", f"cancel {other[0]['id']} dependents=true not needed", 0, "Cancelled 2 tasks")
     shell.type("good", f"retry {other[0]['id']}", 0, f"Task {other[0]['id']} is")
-    shell.type("a plan as a whole", f"cancel plan={third['id']}", 0, f"Cancelled what was left of plan {third['id']}", "now cancelled")
+    grey = other[2]["id"]
+    shell.type("a plan as a whole", f"cancel plan={third['id']}", 0, f"Cancelled what was left of plan {third['id']} (", f"{grey}), now cancelled")
     shell.type("nothing left", f"cancel plan={third['id']}", 1, f"Plan {third['id']} is cancelled")
     shell.type("unknown id", "cancel plan=999999", 1, "no plan 999999")
 

@@ -1,234 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random sequences of operations against a model of twenty lines of rules: the engine and the model agree after each.
- *
- * The model knows plans of up to six tasks: who depends on whom, states, attempts, versions, holds. It derives everything
- * anew each time, as slowly as it likes. SRV_MODEL_SEED and SRV_MODEL_ROUNDS repeat or prolong a run.
+ * Random sequences of operations against a model of few rules (plan-model.h): the engine and the model agree after each.
+ * Settings change under plans that wait, and time crosses the borders of the hours. SRV_MODEL_SEED and SRV_MODEL_ROUNDS
+ * repeat or prolong a run.
  */
 #include "config.h"
 
-#include "srv-fixture.h"
-#include "srv-model.h"
-#include "srv-rules.h"
+#include "plan-model.h"
 
 #include <string.h>
 
 #define CALL(actor, op, target, ...) \
   srv_fixture_call (f, actor, SRV_OP_##op, target, __VA_ARGS__, NULL)
-#define MAX_PLANS 6u
-#define MAX_TASKS 6u
 #define STEPS 120u
-
-typedef struct
-{
-  gint64 id;
-  guint needs; /* bits of earlier tasks */
-  SrvTaskState state;
-  gboolean awaiting, held;
-  guint attempt, lost;
-  gint64 job;
-  guint sequence;
-  gint64 heartbeat;
-} Task;
-
-typedef struct
-{
-  gint64 id;
-  SrvPlanState state;
-  guint version, n_tasks;
-  gboolean held;
-  guint waits; /* reasons, while something waits */
-  Task tasks[MAX_TASKS];
-} Plan;
-
-typedef struct
-{
-  SrvFixture base;
-  GRand *rand;
-  SrvActor foreman;
-  gboolean asks;   /* approval: always */
-  guint max_tasks; /* of a plan that starts by itself */
-  gboolean held;   /* the project */
-  Plan plans[MAX_PLANS];
-  guint n_plans;
-} Model;
-
-/* ------------------------------------------------------------- the model's rules */
-static void
-derive (Plan *plan)
-{
-  gboolean approved = plan->state == SRV_PLAN_ACTIVE || plan->state == SRV_PLAN_FAILED
-                      || plan->state == SRV_PLAN_DONE;
-  guint of[SRV_N_TASK_STATES] = { 0 }, awaiting = 0;
-
-  for (guint i = 0; i < plan->n_tasks; i++)
-    {
-      Task *task = &plan->tasks[i];
-      if (task->state == SRV_TASK_PLANNED || task->state == SRV_TASK_READY)
-        {
-          gboolean ready = approved && !task->awaiting;
-          for (guint j = 0; j < plan->n_tasks; j++)
-            if (task->needs >> j & 1)
-              ready = ready && plan->tasks[j].state == SRV_TASK_DONE;
-          task->state = ready ? SRV_TASK_READY : SRV_TASK_PLANNED;
-        }
-      of[task->state]++;
-      awaiting += task->awaiting;
-    }
-  if (plan->state == SRV_PLAN_AWAITING_APPROVAL && of[SRV_TASK_CANCELLED] == plan->n_tasks)
-    plan->state = SRV_PLAN_CANCELLED;
-  if (plan->state != SRV_PLAN_AWAITING_APPROVAL && !awaiting)
-    plan->waits = 0;
-  if (!approved)
-    return;
-  if (of[SRV_TASK_RUNNING] || of[SRV_TASK_READY] || of[SRV_TASK_REVIEW] || awaiting)
-    plan->state = SRV_PLAN_ACTIVE;
-  else if (of[SRV_TASK_FAILED])
-    plan->state = SRV_PLAN_FAILED;
-  else if (of[SRV_TASK_PLANNED])
-    plan->state = SRV_PLAN_ACTIVE;
-  else
-    plan->state = of[SRV_TASK_DONE] ? SRV_PLAN_DONE : SRV_PLAN_CANCELLED;
-}
-
-static gboolean
-is_open (const Plan *plan)
-{
-  return plan->state == SRV_PLAN_AWAITING_APPROVAL || plan->state == SRV_PLAN_ACTIVE
-         || plan->state == SRV_PLAN_FAILED;
-}
-
-static gboolean
-is_waiting (const Plan *plan)
-{
-  if (plan->state == SRV_PLAN_AWAITING_APPROVAL)
-    return TRUE;
-  for (guint i = 0; i < plan->n_tasks; i++)
-    if (is_open (plan) && plan->tasks[i].awaiting)
-      return TRUE;
-  return FALSE;
-}
-
-static void
-approve (Plan *plan)
-{
-  for (guint i = 0; i < plan->n_tasks; i++)
-    plan->tasks[i].awaiting = FALSE;
-  if (plan->state == SRV_PLAN_AWAITING_APPROVAL)
-    plan->state = SRV_PLAN_ACTIVE;
-}
-
-static guint
-reasons_now (const Model *model, const Plan *plan)
-{
-  guint count = 0;
-
-  for (guint i = 0; i < plan->n_tasks; i++)
-    count += plan->tasks[i].state != SRV_TASK_CANCELLED;
-  return (model->asks ? 1u << SRV_REASON_APPROVAL_REQUIRED : 0)
-         | (count > model->max_tasks ? 1u << SRV_REASON_TOO_MANY_TASKS : 0);
-}
-
-/* A plan that waits goes on waiting, for what it waited for and for what there is now; new and changed tasks (bits) of one
- * at work wait only for what there is now. */
-static void
-judge (const Model *model, Plan *plan, guint changed)
-{
-  guint reasons = reasons_now (model, plan);
-
-  if (plan->state == SRV_PLAN_AWAITING_APPROVAL)
-    {
-      plan->waits |= reasons;
-      if (!plan->waits)
-        approve (plan);
-      return;
-    }
-  if (!changed || !reasons)
-    return;
-  plan->waits |= reasons;
-  for (guint i = 0; i < plan->n_tasks; i++)
-    plan->tasks[i].awaiting |= changed >> i & 1;
-}
-
-static void
-cancel (Plan *plan, guint i)
-{
-  plan->tasks[i].state = SRV_TASK_CANCELLED;
-  plan->tasks[i].awaiting = FALSE;
-  plan->tasks[i].job = 0;
-  for (guint j = 0; j < plan->n_tasks; j++)
-    plan->tasks[j].needs &= ~(1u << i);
-}
-
-/* ------------------------------------------------------------------- comparing */
-static void
-compare_task (SrvFixture *f, const Plan *plan, guint i)
-{
-  const Task *task = &plan->tasks[i];
-  json_t *shown = json_array_get (srv_fixture_get (f, "tasks"), i);
-  guint needs = 0;
-  gsize at;
-  json_t *id;
-
-  json_array_foreach (json_object_get (shown, "depends_on"), at,
-                      id) for (guint j = 0; j < plan->n_tasks; j++) needs
-      |= plan->tasks[j].id == json_integer_value (id) ? 1u << j : 0;
-  g_assert_cmpint (json_integer_value (json_object_get (shown, "id")), ==, task->id);
-  g_assert_cmpstr (json_string_value (json_object_get (shown, "state")), ==,
-                   srv_task_state_words[task->state]);
-  g_assert_cmpuint (needs, ==, task->needs);
-  g_assert_cmpint (json_is_true (json_object_get (shown, "awaiting")), ==, task->awaiting);
-  g_assert_cmpint (json_integer_value (json_object_get (shown, "attempt")), ==, task->attempt);
-  g_assert_cmpint (json_integer_value (json_object_get (shown, "lost")), ==, task->lost);
-  g_assert_cmpint (!json_is_null (json_object_get (shown, "hold")), ==, task->held);
-}
-
-static guint
-reasons_shown (SrvFixture *f)
-{
-  guint reasons = 0;
-  gsize at;
-  json_t *wait;
-
-  json_array_foreach (srv_fixture_get (f, "waits"), at, wait)
-  {
-    gint reason
-        = srv_word_find (srv_reason_words, json_string_value (json_object_get (wait, "reason")));
-    g_assert_cmpint (reason, >=, 0);
-    reasons |= 1u << reason;
-  }
-  return reasons;
-}
-
-static void
-compare (Model *model)
-{
-  SrvFixture *f = &model->base;
-  guint live = 0, needing = 0;
-
-  for (guint p = 0; p < model->n_plans; p++)
-    {
-      const Plan *plan = &model->plans[p];
-      gboolean failed = FALSE, review = FALSE;
-      g_assert_cmpuint (CALL (&f->client, PLAN_GET, srv_fixture_id (plan->id), NULL), ==, 200);
-      g_assert_cmpstr (srv_fixture_text (f, "state"), ==, srv_plan_state_words[plan->state]);
-      g_assert_cmpint (srv_fixture_int (f, "version"), ==, plan->version);
-      g_assert_cmpuint (reasons_shown (f), ==, is_waiting (plan) ? plan->waits : 0);
-      for (guint i = 0; i < plan->n_tasks; i++)
-        {
-          compare_task (f, plan, i);
-          failed |= plan->tasks[i].state == SRV_TASK_FAILED;
-          review |= plan->tasks[i].state == SRV_TASK_REVIEW;
-        }
-      live += plan->state <= SRV_PLAN_ACTIVE;
-      /* The project has no foreman: reviews need the user. */
-      needing += (is_open (plan) && (is_waiting (plan) || failed)) + review;
-    }
-  g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
-  g_assert_cmpint (srv_fixture_int (f, "live_plans"), ==, live);
-  g_assert_cmpint (srv_fixture_int (f, "needs_user"), ==, needing);
-  srv_fixture_assert_needs (f);
-}
 
 /* ------------------------------------------------------------------- operations */
 static guint
@@ -237,16 +21,24 @@ pick (Model *model, guint n)
   return (guint) g_rand_int_range (model->rand, 0, (gint32) n);
 }
 
+/* ", \"paths\": [...]", or nothing for none. */
+static void
+append_paths (GString *body, guint paths)
+{
+  if (model_paths[paths].json)
+    g_string_append_printf (body, ", \"paths\": %s", model_paths[paths].json);
+}
+
 static void
 op_create (Model *model)
 {
   SrvFixture *f = &model->base;
   g_autoptr (GString) body = g_string_new ("{\"title\": \"P\", \"tasks\": [");
 
-  if (model->n_plans == MAX_PLANS)
+  if (model->n_plans == MODEL_MAX_PLANS)
     return;
-  Plan *plan = &model->plans[model->n_plans++];
-  *plan = (Plan){ .version = 1, .n_tasks = 1 + pick (model, MAX_TASKS - 1) };
+  ModelPlan *plan = &model->plans[model->n_plans++];
+  *plan = (ModelPlan){ .version = 1, .n_tasks = 1 + pick (model, MODEL_MAX_TASKS - 1) };
   for (guint i = 0; i < plan->n_tasks; i++)
     {
       plan->tasks[i].needs = pick (model, 4) ? pick (model, 1u << i) : 0;
@@ -255,7 +47,9 @@ op_create (Model *model)
       for (guint j = 0, n = 0; j < i; j++)
         if (plan->tasks[i].needs >> j & 1)
           g_string_append_printf (body, "%s\"t%u\"", n++ ? "," : "", j);
-      g_string_append (body, "]}");
+      g_string_append (body, "]");
+      append_paths (body, plan->tasks[i].paths = pick (model, MODEL_N_PATHS));
+      g_string_append (body, "}");
     }
   g_string_append (body, "]}");
   g_assert_cmpuint (CALL (&model->foreman, PLAN_CREATE, NULL, body->str), ==, 201);
@@ -265,30 +59,63 @@ op_create (Model *model)
       g_autofree char *path = g_strdup_printf ("tasks.%u.id", i);
       plan->tasks[i].id = srv_fixture_int (f, path);
     }
-  judge (model, plan, 0);
-  derive (plan);
+  model_judge (model, plan, 0);
+  model_derive (plan);
 }
 
-static Plan *
+static ModelPlan *
 any_plan (Model *model)
 {
   return model->n_plans ? &model->plans[pick (model, model->n_plans)] : NULL;
+}
+
+/* All of the plan's own reasons, to be settled for good. */
+static void
+append_reasons (GString *body, guint reasons)
+{
+  g_string_append (body, ", \"and_stop_asking\": true, \"reasons\": [");
+  for (guint reason = 0, n = 0; reason < SRV_N_REASONS; reason++)
+    if (reasons >> reason & 1)
+      g_string_append_printf (body, "%s\"%s\"", n++ ? ", " : "", srv_reason_words[reason]);
+  g_string_append (body, "]");
+}
+
+static void
+stop_asking (Model *model, const ModelPlan *plan)
+{
+  guint count = 0;
+
+  for (guint i = 0; i < plan->n_tasks; i++)
+    count += plan->tasks[i].state != SRV_TASK_CANCELLED;
+  if (plan->waits >> SRV_REASON_APPROVAL_REQUIRED & 1)
+    model->asks = FALSE;
+  if (plan->waits >> SRV_REASON_TOO_MANY_TASKS & 1)
+    model->max_tasks = MAX (model->max_tasks, count);
+  if (plan->waits >> SRV_REASON_PROTECTED_PATH & 1)
+    model->protected &= ~plan->globs;
+  if (plan->waits >> SRV_REASON_OUTSIDE_HOURS & 1)
+    model->hours = 0;
 }
 
 static void
 op_decide (Model *model, gboolean approves)
 {
   SrvFixture *f = &model->base;
-  Plan *plan = any_plan (model);
+  ModelPlan *plan = any_plan (model);
 
   if (!plan)
     return;
   guint shown = plan->version - (pick (model, 4) == 0);
-  g_autofree char *body = g_strdup_printf ("{\"version\": %u}", MAX (shown, 1));
+  gboolean stops = approves && pick (model, 6) == 0;
+  g_autoptr (GString) body = g_string_new (NULL);
+  g_string_printf (body, "{\"version\": %u", MAX (shown, 1));
+  if (stops)
+    append_reasons (body, plan->waits);
+  g_string_append (body, "}");
   const char *id = srv_fixture_id (plan->id);
-  guint status = approves ? CALL (&f->client, PLAN_APPROVE, id, body)
-                          : CALL (&f->client, PLAN_REJECT, id, body);
-  if (!is_waiting (plan))
+  guint status = approves ? CALL (&f->client, PLAN_APPROVE, id, body->str)
+                          : CALL (&f->client, PLAN_REJECT, id, body->str);
+  if (!model_is_waiting (plan))
     {
       srv_fixture_assert_problem (f, 409, "plan_not_waiting", "nothing of it waits");
       return;
@@ -301,24 +128,27 @@ op_decide (Model *model, gboolean approves)
   g_assert_cmpuint (status, ==, 200);
   plan->version++;
   gboolean whole = plan->state == SRV_PLAN_AWAITING_APPROVAL;
+  model->told += !approves;
+  if (stops)
+    stop_asking (model, plan);
   if (approves)
-    approve (plan);
+    model_approve (plan);
   for (guint i = 0; !approves && i < plan->n_tasks; i++)
     if (plan->tasks[i].state != SRV_TASK_CANCELLED && (whole || plan->tasks[i].awaiting))
-      cancel (plan, i);
+      model_cancel (plan, i);
   if (!approves && whole)
     plan->state = SRV_PLAN_REJECTED;
-  derive (plan);
+  model_derive (plan);
 }
 
 static void
 op_add (Model *model)
 {
   SrvFixture *f = &model->base;
-  Plan *plan = any_plan (model);
-  guint needs = 0;
+  ModelPlan *plan = any_plan (model);
+  guint needs = 0, paths = pick (model, MODEL_N_PATHS);
 
-  if (!plan || plan->n_tasks == MAX_TASKS)
+  if (!plan || plan->n_tasks == MODEL_MAX_TASKS)
     return;
   g_autoptr (GString) body = g_string_new (NULL);
   g_string_printf (body, "{\"title\": \"t%u\", \"brief\": \"b\", \"depends_on\": [", plan->n_tasks);
@@ -328,24 +158,27 @@ op_add (Model *model)
       g_string_append_printf (body, "%" G_GINT64_FORMAT, plan->tasks[on].id);
       needs = 1u << on;
     }
-  g_string_append (body, "]}");
+  g_string_append (body, "]");
+  append_paths (body, paths);
+  g_string_append (body, "}");
   guint status = CALL (&model->foreman, TASK_ADD, srv_fixture_id (plan->id), body->str);
-  if (!is_open (plan))
+  if (!model_is_open (plan))
     {
       g_assert_cmpuint (status, ==, 409);
       return;
     }
   g_assert_cmpuint (status, ==, 201);
-  plan->tasks[plan->n_tasks++] = (Task){ .id = srv_fixture_int (f, "task.id"), .needs = needs };
+  plan->tasks[plan->n_tasks++]
+      = (ModelTask){ .id = srv_fixture_int (f, "task.id"), .needs = needs, .paths = paths };
   plan->version++;
-  judge (model, plan, 1u << (plan->n_tasks - 1));
-  derive (plan);
+  model_judge (model, plan, 1u << (plan->n_tasks - 1));
+  model_derive (plan);
 }
 
 static void
 op_cancel (Model *model)
 {
-  Plan *plan = any_plan (model);
+  ModelPlan *plan = any_plan (model);
   SrvFixture *f = &model->base;
 
   if (!plan)
@@ -354,7 +187,7 @@ op_cancel (Model *model)
   gboolean all = pick (model, 2);
   guint status = CALL (&model->foreman, TASK_CANCEL, srv_fixture_id (plan->tasks[i].id),
                        all ? "{\"dependents\": true}" : "{}");
-  if (!is_open (plan) || plan->tasks[i].state == SRV_TASK_CANCELLED)
+  if (!model_is_open (plan) || plan->tasks[i].state == SRV_TASK_CANCELLED)
     {
       g_assert_cmpuint (status, ==, 409);
       return;
@@ -371,15 +204,15 @@ op_cancel (Model *model)
   for (guint j = 0; j < plan->n_tasks; j++)
     if ((taken >> j & 1) && plan->tasks[j].state != SRV_TASK_CANCELLED
         && (j == i || plan->tasks[j].state != SRV_TASK_DONE))
-      cancel (plan, j);
+      model_cancel (plan, j);
   plan->version++;
-  judge (model, plan, 0);
-  derive (plan);
+  model_judge (model, plan, 0);
+  model_derive (plan);
 }
 
 /* Whether some task would wait for itself. */
 static gboolean
-is_circular (const Plan *plan)
+is_circular (const ModelPlan *plan)
 {
   guint done = 0, before;
 
@@ -395,7 +228,7 @@ is_circular (const Plan *plan)
 }
 
 static void
-append_needs (GString *body, const Plan *plan, guint needs)
+append_needs (GString *body, const ModelPlan *plan, guint needs)
 {
   g_string_append (body, ", \"depends_on\": [");
   for (guint j = 0, n = 0; j < plan->n_tasks; j++)
@@ -404,35 +237,73 @@ append_needs (GString *body, const Plan *plan, guint needs)
   g_string_append (body, "]");
 }
 
-/* What an amendment makes of the plan: a task cancelled, one rewritten, one added (an index beyond the tasks: none of
- * that). FALSE: it is refused. */
+/* A task cancelled, one rewritten, one added (an index beyond the tasks: none of that); the last two have the same needs
+ * and paths. */
+typedef struct
+{
+  guint cancelled, rewritten, needs, paths;
+  gboolean adds;
+} Amendment;
+
+/* What it makes of the plan. FALSE: it is refused. */
 static gboolean
-amend (Model *model, Plan *plan, guint cancelled, guint rewritten, guint needs, gboolean adds)
+amend (Model *model, ModelPlan *plan, const Amendment *a)
 {
   guint n = plan->n_tasks, gone = 0;
 
-  if (cancelled < n && plan->tasks[cancelled].state == SRV_TASK_CANCELLED)
+  if (a->cancelled < n && plan->tasks[a->cancelled].state == SRV_TASK_CANCELLED)
     return FALSE;
-  if (cancelled < n)
-    cancel (plan, cancelled);
+  if (a->cancelled < n)
+    model_cancel (plan, a->cancelled);
   for (guint j = 0; j < n; j++)
     gone |= plan->tasks[j].state == SRV_TASK_CANCELLED ? 1u << j : 0;
-  if (((rewritten < n || adds) && (needs & gone)) || (rewritten < n && (needs >> rewritten & 1)))
+  if (((a->rewritten < n || a->adds) && (a->needs & gone))
+      || (a->rewritten < n && (a->needs >> a->rewritten & 1)))
     return FALSE;
-  if (rewritten < n)
+  if (a->rewritten < n)
     {
-      Task *task = &plan->tasks[rewritten];
+      ModelTask *task = &plan->tasks[a->rewritten];
       if (task->state != SRV_TASK_PLANNED && task->state != SRV_TASK_READY
           && task->state != SRV_TASK_FAILED)
         return FALSE;
-      task->needs = needs;
+      task->needs = a->needs;
+      if (model_paths[a->paths].json)
+        task->paths = a->paths; /* not given: they stay */
     }
-  if (adds)
-    plan->tasks[plan->n_tasks++] = (Task){ .needs = needs };
+  if (a->adds)
+    plan->tasks[plan->n_tasks++] = (ModelTask){ .needs = a->needs, .paths = a->paths };
   if (is_circular (plan))
     return FALSE;
-  judge (model, plan, (rewritten < n ? 1u << rewritten : 0) | (adds ? 1u << n : 0));
+  model_judge (model, plan, (a->rewritten < n ? 1u << a->rewritten : 0) | (a->adds ? 1u << n : 0));
   return TRUE;
+}
+
+static void
+append_amendment (GString *body, const ModelPlan *plan, const Amendment *a)
+{
+  guint n = plan->n_tasks;
+
+  g_string_append_printf (body, "{\"summary\": \"%u\"", plan->version);
+  if (a->cancelled < n)
+    g_string_append_printf (body, ", \"cancel\": [%" G_GINT64_FORMAT "]",
+                            plan->tasks[a->cancelled].id);
+  if (a->rewritten < n)
+    {
+      g_string_append_printf (body,
+                              ", \"update\": [{\"id\": %" G_GINT64_FORMAT ", \"brief\": \"%u\"",
+                              plan->tasks[a->rewritten].id, plan->version);
+      append_needs (body, plan, a->needs);
+      append_paths (body, a->paths);
+      g_string_append (body, "}]");
+    }
+  if (a->adds)
+    {
+      g_string_append_printf (body, ", \"add\": [{\"title\": \"t%u\", \"brief\": \"b\"", n);
+      append_needs (body, plan, a->needs);
+      append_paths (body, a->paths);
+      g_string_append (body, "}]");
+    }
+  g_string_append (body, "}");
 }
 
 /* Everything that an amendment may do, at once; of what is refused nothing is done. */
@@ -440,75 +311,60 @@ static void
 op_amend (Model *model)
 {
   SrvFixture *f = &model->base;
-  Plan *plan = any_plan (model);
+  ModelPlan *plan = any_plan (model);
 
   if (!plan)
     return;
-  Plan amended = *plan;
-  guint n = plan->n_tasks, cancelled = pick (model, 2 * n), rewritten = pick (model, 2 * n);
-  guint needs = pick (model, 2) ? 1u << pick (model, n) : 0;
-  gboolean adds = n < MAX_TASKS && pick (model, 2);
-  guint version = plan->version + (pick (model, 5) == 0);
+  ModelPlan amended = *plan;
+  guint n = plan->n_tasks, version = plan->version + (pick (model, 5) == 0);
+  const Amendment a = { .cancelled = pick (model, 2 * n),
+                        .rewritten = pick (model, 2 * n),
+                        .needs = pick (model, 2) ? 1u << pick (model, n) : 0,
+                        .paths = pick (model, MODEL_N_PATHS),
+                        .adds = n < MODEL_MAX_TASKS && pick (model, 2) };
   g_autofree char *match = g_strdup_printf ("If-Match=%u", version);
   g_autoptr (GString) body = g_string_new (NULL);
 
-  g_string_printf (body, "{\"summary\": \"%u\"", plan->version);
-  if (cancelled < n)
-    g_string_append_printf (body, ", \"cancel\": [%" G_GINT64_FORMAT "]",
-                            plan->tasks[cancelled].id);
-  if (rewritten < n)
-    {
-      g_string_append_printf (body,
-                              ", \"update\": [{\"id\": %" G_GINT64_FORMAT ", \"brief\": \"%u\"",
-                              plan->tasks[rewritten].id, plan->version);
-      append_needs (body, plan, needs);
-      g_string_append (body, "}]");
-    }
-  if (adds)
-    {
-      g_string_append_printf (body, ", \"add\": [{\"title\": \"t%u\", \"brief\": \"b\"", n);
-      append_needs (body, plan, needs);
-      g_string_append (body, "}]");
-    }
-  g_string_append (body, "}");
+  append_amendment (body, plan, &a);
   guint status = CALL (&model->foreman, PLAN_AMEND, srv_fixture_id (plan->id), body->str, match);
   if (version != plan->version)
     {
       srv_fixture_assert_problem (f, 412, "version_conflict", "version");
       return;
     }
-  if (!is_open (plan))
+  if (!model_is_open (plan))
     {
       srv_fixture_assert_problem (f, 409, "plan_over", "can't be changed");
       return;
     }
-  if (!amend (model, &amended, cancelled, rewritten, needs, adds))
+  if (!amend (model, &amended, &a))
     {
       g_assert_cmpuint (status, ==, 422);
       return;
     }
   g_assert_cmpuint (status, ==, 200);
-  if (adds)
+  if (a.adds)
     {
       g_autofree char *path = g_strdup_printf ("tasks.%u.id", n);
       amended.tasks[n].id = srv_fixture_int (f, path);
     }
   *plan = amended;
   plan->version++;
-  derive (plan);
+  model_derive (plan);
 }
 
 static void
 op_retry (Model *model)
 {
-  Plan *plan = any_plan (model);
+  ModelPlan *plan = any_plan (model);
   SrvFixture *f = &model->base;
 
   if (!plan)
     return;
-  Task *task = &plan->tasks[pick (model, plan->n_tasks)];
+  ModelTask *task = &plan->tasks[pick (model, plan->n_tasks)];
   guint status = CALL (&model->foreman, TASK_RETRY, srv_fixture_id (task->id), NULL);
-  if (!is_open (plan) || (task->state != SRV_TASK_FAILED && task->state != SRV_TASK_CANCELLED))
+  if (!model_is_open (plan)
+      || (task->state != SRV_TASK_FAILED && task->state != SRV_TASK_CANCELLED))
     {
       g_assert_cmpuint (status, ==, 409);
       return;
@@ -518,20 +374,20 @@ op_retry (Model *model)
   task->state = SRV_TASK_PLANNED;
   task->lost = 0;
   plan->version++;
-  judge (model, plan, changed);
-  derive (plan);
+  model_judge (model, plan, changed);
+  model_derive (plan);
 }
 
 /* The task with the lowest id that is ready and under no hold. */
-static Task *
-first_ready (Model *model, Plan **out_plan)
+static ModelTask *
+first_ready (Model *model, ModelPlan **out_plan)
 {
-  Task *first = NULL;
+  ModelTask *first = NULL;
 
   for (guint p = 0; !model->held && p < model->n_plans; p++)
     for (guint i = 0; !model->plans[p].held && i < model->plans[p].n_tasks; i++)
       {
-        Task *task = &model->plans[p].tasks[i];
+        ModelTask *task = &model->plans[p].tasks[i];
         if (task->state != SRV_TASK_READY || task->held || (first && first->id < task->id))
           continue;
         first = task;
@@ -544,8 +400,8 @@ static void
 op_claim (Model *model)
 {
   SrvFixture *f = &model->base;
-  Plan *plan = NULL;
-  Task *task = first_ready (model, &plan);
+  ModelPlan *plan = NULL;
+  ModelTask *task = first_ready (model, &plan);
   guint status = CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}");
 
   g_assert_cmpuint (status, ==, 200);
@@ -558,7 +414,7 @@ op_claim (Model *model)
   task->job = srv_fixture_int (f, "job.id");
   task->sequence = 0;
   task->heartbeat = f->now;
-  derive (plan);
+  model_derive (plan);
 }
 
 static void
@@ -567,20 +423,20 @@ op_job (Model *model)
   static const char *const outcomes[] = { "succeeded", "review", "failed" };
   static const SrvTaskState states[] = { SRV_TASK_DONE, SRV_TASK_REVIEW, SRV_TASK_FAILED };
   SrvFixture *f = &model->base;
-  Plan *plan = any_plan (model);
+  ModelPlan *plan = any_plan (model);
 
   if (!plan)
     return;
-  Task *task = &plan->tasks[pick (model, plan->n_tasks)];
+  ModelTask *task = &plan->tasks[pick (model, plan->n_tasks)];
   if (task->state == SRV_TASK_REVIEW)
     {
       gboolean done = pick (model, 2);
       g_assert_cmpuint (CALL (&model->foreman, TASK_UPDATE, srv_fixture_id (task->id),
                               done ? "{\"state\": \"done\"}" : "{\"state\": \"ready\"}"),
-                        ==, is_open (plan) ? 200 : 409);
+                        ==, model_is_open (plan) ? 200 : 409);
       task->state = done ? SRV_TASK_DONE : SRV_TASK_PLANNED;
       plan->version++;
-      derive (plan);
+      model_derive (plan);
     }
   if (task->state != SRV_TASK_RUNNING)
     return;
@@ -601,20 +457,20 @@ op_job (Model *model)
   g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, end), ==, 200);
   task->state = states[outcome];
   task->job = 0;
-  derive (plan);
+  model_derive (plan);
 }
 
 static void
 op_hold (Model *model)
 {
   SrvFixture *f = &model->base;
-  Plan *plan = any_plan (model);
+  ModelPlan *plan = any_plan (model);
   gboolean *held = NULL;
   guint what = pick (model, 3);
 
   if (!plan)
     return;
-  Task *task = &plan->tasks[pick (model, plan->n_tasks)];
+  ModelTask *task = &plan->tasks[pick (model, plan->n_tasks)];
   gboolean place = pick (model, 3) == 0;
   const char *body = place ? "{\"held\": true}" : "{\"held\": false}";
   if (what == 0)
@@ -636,39 +492,70 @@ op_hold (Model *model)
   if (what > 0 && (place || *held))
     plan->version++;
   *held = place;
-  derive (plan);
+  model_derive (plan);
 }
 
 static void
-op_ask (Model *model)
+op_settings (Model *model)
 {
   SrvFixture *f = &model->base;
+  g_autoptr (GString) body = g_string_new (NULL);
 
-  model->asks = pick (model, 3) == 0;
-  model->max_tasks = 1 + pick (model, MAX_TASKS);
-  g_autofree char *body
-      = g_strdup_printf ("{\"settings\": {\"approval\": \"%s\", \"max_tasks\": %u}}",
-                         model->asks ? "always" : "never", model->max_tasks);
-  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", body), ==, 200);
+  model->asks = pick (model, 4) == 0;
+  model->max_tasks = 1 + pick (model, MODEL_MAX_TASKS);
+  model->protected = pick (model, 2) ? pick (model, 1u << MODEL_N_GLOBS) : 0;
+  model->hours = pick (model, 2) ? pick (model, MODEL_N_HOURS) : 0;
+  g_string_printf (body,
+                   "{\"settings\": {\"approval\": \"%s\", \"max_tasks\": %u, \"hours\": \"%s\", "
+                   "\"protected_paths\": [",
+                   model->asks ? "always" : "never", model->max_tasks,
+                   model_hours_text (model->hours));
+  for (guint i = 0, n = 0; i < MODEL_N_GLOBS; i++)
+    if (model->protected >> i & 1)
+      g_string_append_printf (body, "%s\"%s\"", n++ ? ", " : "", model_globs[i]);
+  g_string_append (body, "]}}");
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", body->str), ==, 200);
   /* What waits goes on waiting: a setting is for what comes. */
 }
 
+/* Seconds, or up to a second around the next border of the hours. */
 static void
 op_pass (Model *model)
 {
   SrvFixture *f = &model->base;
+  gint64 seconds
+      = pick (model, 2) ? 20 + pick (model, 60) : model_border (model) - 1 + pick (model, 3);
 
-  srv_fixture_pass (f, 20 + pick (model, 60));
-  for (guint p = 0; p < model->n_plans; p++)
-    for (guint i = 0; i < model->plans[p].n_tasks; i++)
-      {
-        Task *task = &model->plans[p].tasks[i];
-        if (task->state != SRV_TASK_RUNNING || f->now < task->heartbeat + 90 * G_USEC_PER_SEC)
-          continue;
-        task->job = 0;
-        task->state = ++task->lost >= 3 ? SRV_TASK_FAILED : SRV_TASK_PLANNED;
-        derive (&model->plans[p]);
-      }
+  srv_fixture_pass (f, seconds);
+  model_tick (model);
+}
+
+/* Asked by the foreman, answered once by the user; the answer is told the foreman. */
+static void
+op_question (Model *model)
+{
+  SrvFixture *f = &model->base;
+
+  if (model->n_questions < MODEL_MAX_QUESTIONS && pick (model, 3) == 0)
+    {
+      g_assert_cmpuint (CALL (&model->foreman, QUESTION_ADD, "p:~", "{\"text\": \"Which?\"}"), ==,
+                        201);
+      model->questions[model->n_questions++] = (ModelQuestion){ .id = srv_fixture_int (f, "id") };
+      return;
+    }
+  if (model->n_questions == 0)
+    return;
+  ModelQuestion *question = &model->questions[pick (model, model->n_questions)];
+  CALL (&f->client, QUESTION_ANSWER, srv_fixture_id (question->id), "{\"text\": \"That.\"}");
+  if (question->is_answered)
+    {
+      srv_fixture_assert_problem (f, 409, "question_answered", "is answered already");
+      g_assert_cmpstr (srv_fixture_text (f, "answer"), ==, "That.");
+      return;
+    }
+  g_assert_cmpuint (f->status, ==, 200);
+  question->is_answered = TRUE;
+  model->told++;
 }
 
 static void
@@ -684,7 +571,7 @@ run_round (guint32 seed)
   model.foreman = f->admin;
   for (guint step = 0; step < STEPS; step++)
     {
-      switch (pick (&model, 14))
+      switch (pick (&model, 17))
         {
         case 0:
         case 1:
@@ -717,13 +604,20 @@ run_round (guint32 seed)
           op_amend (&model);
           break;
         case 12:
-          pick (&model, 2) ? op_hold (&model) : op_pass (&model);
+          pick (&model, 2) ? op_hold (&model) : op_settings (&model);
+          break;
+        case 13:
+        case 14:
+          op_pass (&model);
+          break;
+        case 15:
+          op_question (&model);
           break;
         default:
-          pick (&model, 4) ? op_job (&model) : op_ask (&model);
+          op_job (&model);
           break;
         }
-      compare (&model);
+      model_compare (&model);
     }
   srv_fixture_close (f);
   g_rand_free (model.rand);

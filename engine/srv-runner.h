@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * srv-runner: turns of foremen: when one is due, a lease, a configuration, a process, and the end of all three.
+ * srv-runner: turns of foremen: a lease that the engine granted, a run (srv-turn-run.h), and the end of both.
  *
- * The engine grants a turn with its lease; then it is a state machine on the main loop: running -> ending the
- * lease. One a project at a time. However it ends (exit, crash, time limit, engine stop) everything it started is killed (srv-keep.h),
- * its folder is deleted and its lease ended; what went wrong is an event, and the foreman's
- * trouble (srv-trouble.h), which makes it wait. What a foreman prints is kept bounded and shown without its token.
+ * One a project at a time. However it ends (exit, crash, time limit, its lease's end, the engine's), everything that it
+ * started is killed (srv-keep.h) and its folder deleted before its lease is ended; what went wrong is an event, and
+ * the foreman's trouble (srv-trouble.h), which makes it wait.
  */
 #pragma once
 
@@ -14,9 +13,7 @@
 
 G_BEGIN_DECLS
 
-#define SRV_RUNNER_MAX_TURNS 64u            /* at a time, over all projects */
-#define SRV_RUNNER_MAX_OUTPUT (64u * 1024u) /* bytes kept of what a turn prints: the last ones */
-#define SRV_RUNNER_SHOWN_OUTPUT 2000u       /* bytes of it in the event */
+#define SRV_RUNNER_MAX_TURNS 64u /* at a time, over all projects */
 
 #define SRV_RUNNER_ERROR (srv_runner_error_quark ())
 GQuark

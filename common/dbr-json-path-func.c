@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "dbr-json-path-priv.h"
+#include "dbr-time.h"
 
 #include <string.h>
 

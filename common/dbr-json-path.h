@@ -150,9 +150,4 @@ dbr_json_path_test (const DbrJsonPath *self,
 char *
 dbr_json_path_normalized (DbrJson root, DbrJson node);
 
-/* RFC 3339 date-time (any offset, fraction up to 9 digits, lower-case t/z, a space for T; no
- * offset: UTC) to microseconds since 1970. */
-gboolean
-dbr_time_parse (const char *text, gsize len, gint64 *out_us);
-
 G_END_DECLS

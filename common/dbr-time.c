@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dbr-time: RFC 3339 times as microseconds since 1970, without a time zone database.
+ * dbr-time: the calendar by arithmetic: no time zone database, no locale.
  */
 #include "config.h"
 
-#include "dbr-json-path.h"
+#include "dbr-time.h"
 
 typedef struct
 {
@@ -133,4 +133,31 @@ dbr_time_parse (const char *text, gsize len, gint64 *out_us)
     return FALSE;
   *out_us = days * 24 * 60 * 60 * G_USEC_PER_SEC + clock_us - offset_us;
   return TRUE;
+}
+
+void
+dbr_time_append_ago (GString *out, gint64 diff_us, const char *now)
+{
+  gboolean is_future = diff_us < 0;
+  guint64 us = is_future ? -(guint64) diff_us : (guint64) diff_us;
+  guint64 s = us / G_USEC_PER_SEC;
+  if (is_future && s >= 1 && s < 60 && us % G_USEC_PER_SEC != 0)
+    s++;
+  if (s < (is_future ? 1 : 5))
+    {
+      g_string_append (out, now);
+      return;
+    }
+  guint64 n = s;
+  const char *unit = "s";
+  if (s >= 2 * 365 * 86400ull)
+    n = s / (365 * 86400ull), unit = "y";
+  else if (s >= 48 * 3600)
+    n = s / 86400, unit = "d";
+  else if (s >= 3600)
+    n = s / 3600, unit = "h";
+  else if (s >= 60)
+    n = s / 60, unit = "min";
+  g_string_append_printf (
+      out, is_future ? "in %" G_GUINT64_FORMAT " %s" : "%" G_GUINT64_FORMAT " %s ago", n, unit);
 }

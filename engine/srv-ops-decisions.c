@@ -4,24 +4,11 @@
  */
 #include "config.h"
 
+#include "dbr-time.h"
 #include "srv-ops.h"
 #include "srv-render.h"
 
 #include <string.h>
-
-static char *
-age (gint64 us)
-{
-  gint64 minutes = us / G_TIME_SPAN_MINUTE;
-  gint64 n = minutes < 120 ? minutes : minutes < 48 * 60 ? minutes / 60 : minutes / (24 * 60);
-
-  return minutes < 1 ? g_strdup ("just now")
-                     : g_strdup_printf ("%" G_GINT64_FORMAT " %s%s ago", n,
-                                        minutes < 120       ? "minute"
-                                        : minutes < 48 * 60 ? "hour"
-                                                            : "day",
-                                        n == 1 ? "" : "s");
-}
 
 /* Nothing to decide; who did, if somebody. */
 static SrvReply *
@@ -39,12 +26,13 @@ not_waiting (SrvCall *call, const SrvPlan *plan)
                                 plan->id, state);
       return srv_reply_conflict ("plan_not_waiting", detail, extra);
     }
-  g_autofree char *when = age (call->now - plan->decided_at);
+  g_autoptr (GString) when = g_string_new (NULL);
+  dbr_time_append_ago (when, call->now - plan->decided_at, "just now");
   detail
       = g_strdup_printf ("Plan %" G_GINT64_FORMAT " was %s already: at version %" G_GINT64_FORMAT
                          ", by the %s (%s), %s. It is %s: nothing of it waits for a decision.",
                          plan->id, word, plan->decided_version, srv_role_word (plan->decided_role),
-                         plan->decided_name ? plan->decided_name : "", when, state);
+                         plan->decided_name ? plan->decided_name : "", when->str, state);
   json_object_set_new (extra, "decision", json_string (word));
   json_object_set_new (extra, "decided_version", json_integer (plan->decided_version));
   json_object_set_new (extra, "decided_by",

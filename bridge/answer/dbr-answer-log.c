@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "dbr-answer-priv.h"
+#include "dbr-time.h"
 #include <string.h>
 
 #define RANK_INFO 20

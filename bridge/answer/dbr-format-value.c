@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "dbr-format-priv.h"
+#include "dbr-time.h"
 #include <math.h>
 #include <string.h>
 
@@ -93,33 +94,6 @@ append_duration (GString *out, double seconds)
 }
 
 /* What is to come is counted up, so that it isn't there before it was said to be. @now: the word for what is due. */
-static void
-append_ago (GString *out, gint64 diff_us, const char *now)
-{
-  gboolean is_future = diff_us < 0;
-  guint64 us = is_future ? -(guint64) diff_us : (guint64) diff_us;
-  guint64 s = us / G_USEC_PER_SEC;
-  if (is_future && s >= 1 && s < 60 && us % G_USEC_PER_SEC != 0)
-    s++;
-  if (s < (is_future ? 1 : 5))
-    {
-      g_string_append (out, now);
-      return;
-    }
-  guint64 n = s;
-  const char *unit = "s";
-  if (s >= 2 * 365 * 86400ull)
-    n = s / (365 * 86400ull), unit = "y";
-  else if (s >= 48 * 3600)
-    n = s / 86400, unit = "d";
-  else if (s >= 3600)
-    n = s / 3600, unit = "h";
-  else if (s >= 60)
-    n = s / 60, unit = "min";
-  g_string_append_printf (
-      out, is_future ? "in %" G_GUINT64_FORMAT " %s" : "%" G_GUINT64_FORMAT " %s ago", n, unit);
-}
-
 static gboolean
 append_time (GString *out, gint64 t_us)
 {
@@ -292,12 +266,12 @@ format_value (
     case DBR_FORMAT_AGO:
       if (!dbr_time_parse (text, len, &t_us))
         return FALSE;
-      append_ago (out, now_us - t_us, "just now");
+      dbr_time_append_ago (out, now_us - t_us, "just now");
       return TRUE;
     case DBR_FORMAT_UNTIL:
       if (!dbr_time_parse (text, len, &t_us))
         return FALSE;
-      append_ago (out, now_us - t_us, "now");
+      dbr_time_append_ago (out, now_us - t_us, "now");
       return TRUE;
     case DBR_FORMAT_TIME:
       return dbr_time_parse (text, len, &t_us) && append_time (out, t_us);

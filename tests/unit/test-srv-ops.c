@@ -349,7 +349,7 @@ test_plan_life (Shop *shop, gconstpointer data)
       g_assert_cmpuint (CALL (&f->admin, PLAN_APPROVE, plan, again), ==, 409);
       PROBLEM (
           409, "plan_not_waiting",
-          "was approved already: at version 1, by the user (ada), 3 minutes ago. It is active");
+          "was approved already: at version 1, by the user (ada), 3 min ago. It is active");
       g_assert_cmpstr (TEXT ("decision"), ==, "approved");
       g_assert_cmpint (INT ("decided_version"), ==, 1);
       g_assert_cmpstr (TEXT ("decided_by.role"), ==, "user");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dbr_time_parse(): RFC 3339 and what real servers write.
+ * Times: RFC 3339 and what real servers write, and how long ago one is.
  */
 #include "config.h"
 
-#include "dbr-json-path.h"
+#include "dbr-time.h"
 
 #include <string.h>
 
@@ -94,6 +94,38 @@ test_bad (void)
     }
 }
 
+static void
+test_ago (void)
+{
+  static const struct
+  {
+    gint64 s;
+    const char *text;
+  } cases[] = {
+    { 0, "here" },           { 4, "here" },
+    { 5, "5 s ago" },        { 59, "59 s ago" },
+    { 60, "1 min ago" },     { 3599, "59 min ago" },
+    { 3600, "1 h ago" },     { 172799, "47 h ago" },
+    { 172800, "2 d ago" },   { 63071999, "729 d ago" },
+    { 63072000, "2 y ago" }, { -1, "in 1 s" },
+    { -60, "in 1 min" },     { G_MAXINT64 / G_USEC_PER_SEC, "292471 y ago" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GString) text = g_string_new (NULL);
+      dbr_time_append_ago (text, cases[i].s * G_USEC_PER_SEC, "here");
+      g_assert_cmpstr (text->str, ==, cases[i].text);
+    }
+  g_autoptr (GString) soon = g_string_new (NULL);
+  dbr_time_append_ago (soon, -1, "now");
+  g_string_append (soon, ", ");
+  dbr_time_append_ago (soon, -G_USEC_PER_SEC - 1, "now");
+  g_string_append (soon, ", ");
+  dbr_time_append_ago (soon, G_MININT64, "now");
+  g_assert_cmpstr (soon->str, ==, "now, in 2 s, in 292471 y");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -101,5 +133,6 @@ main (int argc, char **argv)
   g_test_add_func ("/time/good", test_good);
   g_test_add_func ("/time/calendar", test_calendar);
   g_test_add_func ("/time/bad", test_bad);
+  g_test_add_func ("/time/ago", test_ago);
   return g_test_run ();
 }

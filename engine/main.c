@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "dbr-install.h"
+#include "dbr-option.h"
 #include "dbr-place.h"
 #include "srv-command.h"
 #include "srv-engine.h"
@@ -50,9 +51,7 @@ srv_command_parse (int *argc,
   g_set_prgname (name);
   g_option_context_set_help_enabled (context, FALSE);
   g_option_context_set_summary (context, _ (summary));
-  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
-  g_option_context_add_main_entries (context, help, GETTEXT_PACKAGE);
-  if (!g_option_context_parse (context, argc, argv, &error))
+  if (!dbr_option_parse (context, entries, help, argc, argv, &error))
     {
       g_printerr ("%s: %s\n", name, error->message);
       *out_status = 2;

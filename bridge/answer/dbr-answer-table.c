@@ -148,10 +148,38 @@ render_table (Render *self, const Element *element, guint indent, GError **error
 /* -------------------------------------------------------------------------------------------- call
  */
 
+/* What a template gave, as the JSON that the tool takes there: a string, unless it takes none. */
+static void
+append_text (Render *self,
+             const Element *element,
+             const CallArgument *argument,
+             const GString *text,
+             GString *out)
+{
+  const DbrAnswerEnv *env = self->env;
+  g_autoptr (GString) valid = g_string_new (NULL);
+  g_autoptr (DbrJsonDoc) doc = NULL;
+
+  dbr_text_append_valid (valid, text->str, (gssize) text->len);
+  if (env->takes_json && env->takes_json (element->tool, argument->name, env->takes_json_data))
+    doc = dbr_json_doc_new_from_data (valid->str, (gssize) valid->len, NULL, NULL);
+  if (doc == NULL)
+    {
+      g_autoptr (DbrJsonBuilder) builder = dbr_json_builder_new ();
+      dbr_json_builder_string (builder, valid->str, (gssize) valid->len);
+      doc = dbr_json_builder_end (builder);
+    }
+  answer_append_json (dbr_json_doc_root (doc), out);
+}
+
 /* The argument's value as JSON; FALSE with *out_absent when there is none. */
 static gboolean
-append_argument (
-    Render *self, const CallArgument *argument, GString *out, gboolean *out_absent, GError **error)
+append_argument (Render *self,
+                 const Element *element,
+                 const CallArgument *argument,
+                 GString *out,
+                 gboolean *out_absent,
+                 GError **error)
 {
   *out_absent = FALSE;
   if (argument->value)
@@ -159,16 +187,11 @@ append_argument (
       DbrJsonPathEnv env;
       gboolean is_present = FALSE;
       g_autoptr (GString) text = g_string_new (NULL);
-      g_autoptr (GString) valid = g_string_new (NULL);
       render_path_env (self, &env);
       if (!dbr_template_expand (argument->value, &env, text, &is_present, error))
         return FALSE;
       *out_absent = !is_present;
-      dbr_text_append_valid (valid, text->str, (gssize) text->len);
-      g_autoptr (DbrJsonBuilder) builder = dbr_json_builder_new ();
-      dbr_json_builder_string (builder, valid->str, (gssize) valid->len);
-      g_autoptr (DbrJsonDoc) doc = dbr_json_builder_end (builder);
-      answer_append_json (dbr_json_doc_root (doc), out);
+      append_text (self, element, argument, text, out);
       return TRUE;
     }
   g_auto (DbrNodeList) list;
@@ -225,8 +248,8 @@ typed_words (Render *self, const Element *element, GError **error)
     {
       g_autoptr (GString) json = g_string_new (NULL);
       gboolean is_absent = FALSE;
-      if (!append_argument (self, g_ptr_array_index (element->arguments, i), json, &is_absent,
-                            error))
+      if (!append_argument (self, element, g_ptr_array_index (element->arguments, i), json,
+                            &is_absent, error))
         return NULL;
       g_ptr_array_add (words, is_absent ? NULL : typed_word (json));
     }
@@ -281,7 +304,7 @@ append_arguments (Render *self, const Element *element, GString *line, GError **
       gsize from = line->len;
       gboolean is_absent = FALSE;
       g_string_append_printf (line, "%s\"%s\": ", is_first ? "" : ", ", argument->name);
-      if (!append_argument (self, argument, line, &is_absent, error))
+      if (!append_argument (self, element, argument, line, &is_absent, error))
         return FALSE;
       if (is_absent)
         g_string_truncate (line, from);

@@ -73,6 +73,10 @@ typedef struct
   /* A note for <call> of a tool whose gate is shut, e.g. "shut: AIRFLOW_MCP_ALLOW_WRITES"; NULL when open. (transfer none) */
   const char *(*shut) (const char *tool, gpointer user_data);
   gpointer shut_data;
+  /* Nullable: whether that argument of the tool is anything but a string: what a template gives for it then stands as
+   * the JSON that it is ("true": true). */
+  gboolean (*takes_json) (const char *tool, const char *argument, gpointer user_data);
+  gpointer takes_json_data;
   const char *offer; /* nullable: elements of other offers aren't printed */
   /* Nullable: how a person types a call of the tool, up to its arguments ("drawbridge engine approve"), which then
    * stand as NAME=VALUE; NULL: as a model calls it (transfer none). Sets *out_names, which is NULL before, to the names

@@ -188,6 +188,17 @@ describe_silence (DbrCall *self, GString *out)
     g_string_append (out, "Done; the backend answered without a body.");
 }
 
+/* Of a <call>'s argument: a word for a boolean is no string. */
+static gboolean
+takes_json (const char *tool, const char *argument, gpointer user_data)
+{
+  const DbrCall *self = user_data;
+  const DbrTool *called = dbr_catalogue_find (self->catalogue, tool);
+  const DbrParam *param = called ? dbr_tool_param (called, argument) : NULL;
+
+  return param && param->type != DBR_PARAM_STRING && param->type != DBR_PARAM_PATH;
+}
+
 static void
 make_boundary (char boundary[9])
 {
@@ -214,6 +225,8 @@ render (DbrCall *self)
   env.boundary = self->boundary ? self->boundary : boundary;
   env.shut = shut_note;
   env.shut_data = self;
+  env.takes_json = takes_json;
+  env.takes_json_data = self;
   env.offer = self->catalogue->offer ? self->catalogue->offer->name : NULL;
   env.typed = self->typed;
   env.typed_data = self->typed_data;

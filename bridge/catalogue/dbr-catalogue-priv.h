@@ -151,8 +151,6 @@ DbrTool *
 dbr_tool_read (DbrLoader *loader, const xmlNode *node);
 void
 dbr_tool_free (DbrTool *self);
-const DbrParam *
-dbr_tool_param (const DbrTool *self, const char *name);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrBackendDef, dbr_backend_def_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrParam, dbr_param_free)

@@ -231,6 +231,9 @@ dbr_catalogue_free (DbrCatalogue *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrCatalogue, dbr_catalogue_free)
 const DbrTool *
 dbr_catalogue_find (const DbrCatalogue *self, const char *tool);
+/* The tool's own parameter of that name; NULL: it has none (transfer none). */
+const DbrParam *
+dbr_tool_param (const DbrTool *self, const char *name);
 /* The tool's answer, compiled now if it wasn't yet. NULL only when a file that was read quickly is wrong there (transfer none). */
 const DbrAnswer *
 dbr_tool_answer (const DbrTool *self);

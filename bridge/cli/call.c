@@ -78,18 +78,6 @@ on_done (gpointer user_data, DbrCallResult *result)
   g_main_loop_quit (run->loop);
 }
 
-static const DbrParam *
-find_param (const DbrTool *tool, const char *name)
-{
-  for (guint i = 0; i < tool->params->len; i++)
-    {
-      const DbrParam *param = g_ptr_array_index (tool->params, i);
-      if (strcmp (param->name, name) == 0)
-        return param;
-    }
-  return NULL;
-}
-
 /* The parameter that a bare value is most likely meant for; NULL: the tool has none. */
 static const DbrParam *
 likeliest (const DbrTool *tool)
@@ -119,7 +107,7 @@ add_pair (json_t *object, const DbrTool *tool, const char *pair, GError **error)
   const DbrParam *param = likeliest (tool);
   const char *equals = strchr (pair, '=');
   g_autofree char *name = equals ? g_strndup (pair, (gsize) (equals - pair)) : NULL;
-  const DbrParam *known = name ? find_param (tool, name) : NULL;
+  const DbrParam *known = name ? dbr_tool_param (tool, name) : NULL;
 
   if (equals
       && (known ? dbr_cli_set_argument (object, known, equals + 1)
@@ -190,26 +178,27 @@ dbr_cli_run_tool (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments, gb
 }
 
 static int
-call_tool (DbrToolHost *host, const char *name, char **pairs, const char *json)
+complain_of_tool (const DbrCatalogue *catalogue, const char *name)
 {
-  const DbrCatalogue *catalogue = dbr_host_catalogue (host);
-  const DbrTool *tool = dbr_catalogue_find (catalogue, name);
-  g_autoptr (DbrJsonDoc) arguments = NULL;
-  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *remedy = NULL;
 
-  if (tool == NULL)
-    {
-      g_autoptr (GPtrArray) names = g_ptr_array_new ();
-      g_autofree char *remedy = NULL;
-      for (guint i = 0; i < catalogue->tools->len; i++)
-        g_ptr_array_add (names, ((DbrTool *) g_ptr_array_index (catalogue->tools, i))->name);
-      remedy = dbr_cli_suggest (name, names);
-      g_printerr (_ ("drawbridge: no tool \"%s\" there.%s \"drawbridge tools\" lists them.\n"),
-                  name, remedy);
-      return DBR_EXIT_USAGE;
-    }
-  arguments = read_arguments (tool, pairs, json, &error);
-  return arguments ? dbr_cli_run_tool (host, name, arguments, FALSE) : dbr_cli_complain (error);
+  for (guint i = 0; i < catalogue->tools->len; i++)
+    g_ptr_array_add (names, ((DbrTool *) g_ptr_array_index (catalogue->tools, i))->name);
+  remedy = dbr_cli_suggest (name, names);
+  g_printerr (_ ("drawbridge: no tool \"%s\" there.%s \"drawbridge tools\" lists them.\n"), name,
+              remedy);
+  return DBR_EXIT_USAGE;
+}
+
+static int
+call_tool (DbrToolHost *host, const DbrTool *tool, char **pairs, const char *json)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DbrJsonDoc) arguments = read_arguments (tool, pairs, json, &error);
+
+  return arguments ? dbr_cli_run_tool (host, tool->name, arguments, FALSE)
+                   : dbr_cli_complain (error);
 }
 
 /* "drawbridge call --backend engine --client history". */
@@ -244,9 +233,21 @@ is_known (const DbrOpenOptions *open)
 }
 
 static int
-open_and_call (DbrOpenOptions *open, char **words, const char *json)
+print_tool_help (DbrOpenOptions *open, const DbrTool *tool)
+{
+  const char *none = NULL;
+  g_autofree char *help = dbr_cli_tool_help (tool, typed (tool->name, &none, open));
+
+  g_print ("%s", help);
+  return DBR_EXIT_OK;
+}
+
+/* With @wants_help its arguments are told, and nothing is called. */
+static int
+open_and_call (DbrOpenOptions *open, char **words, const char *json, gboolean wants_help)
 {
   g_autoptr (GError) error = NULL;
+  const DbrTool *tool;
   DbrToolHost *host;
   int status;
 
@@ -262,7 +263,13 @@ open_and_call (DbrOpenOptions *open, char **words, const char *json)
   host = dbr_open (open, &error);
   if (host == NULL)
     return dbr_cli_complain (error);
-  status = call_tool (host, words[0], words + 1, json);
+  tool = dbr_catalogue_find (dbr_host_catalogue (host), words[0]);
+  if (tool == NULL)
+    status = complain_of_tool (dbr_host_catalogue (host), words[0]);
+  else if (wants_help)
+    status = print_tool_help (open, tool);
+  else
+    status = call_tool (host, tool, words + 1, json);
   dbr_host_free (host);
   return status;
 }
@@ -289,11 +296,14 @@ dbr_cli_call (int argc, char **argv)
   g_autofree GOptionEntry *entries = dbr_open_entries (&open, TRUE);
   g_autofree char *output = NULL;
   g_autofree char *json = NULL;
+  gboolean wants_help = FALSE;
   const GOptionEntry more[]
       = { { "output", 0, 0, G_OPTION_ARG_STRING, &output,
             N_ ("text, or json: the records that the answer is made of"), "text|json" },
           { "arguments", 0, 0, G_OPTION_ARG_STRING, &json, N_ ("the arguments as one JSON object"),
             "JSON" },
+          { "help", 'h', 0, G_OPTION_ARG_NONE, &wants_help,
+            N_ ("this text; with a tool: that one's arguments"), NULL },
           { NULL } };
   g_autoptr (GOptionContext) context = g_option_context_new (_ ("[BACKEND] TOOL [NAME=VALUE...]"));
   g_autoptr (GError) error = NULL;
@@ -307,18 +317,18 @@ dbr_cli_call (int argc, char **argv)
                                        "several have is that of the default offer, when the "
                                        "BACKEND is named,\nelse --client, --coordinator or --offer "
                                        "must say which. \"drawbridge tools\" lists "
-                                       "backends, offers and tools."));
-  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
-  g_option_context_add_main_entries (context, more, GETTEXT_PACKAGE);
-  if (!g_option_context_parse (context, &argc, &argv, &error))
+                                       "backends, offers and tools,\n"
+                                       "\"drawbridge call TOOL --help\" a tool's arguments."));
+  g_option_context_set_help_enabled (context, FALSE);
+  if (!dbr_option_parse (context, entries, more, &argc, &argv, &error))
     return complain_of_options (error, argv);
   if (!dbr_cli_read_output (output, &open.json_output))
     return DBR_EXIT_USAGE;
   if (argc < 2)
     {
       g_autofree char *help = g_option_context_get_help (context, TRUE, NULL);
-      g_printerr ("%s", help);
-      return DBR_EXIT_USAGE;
+      (wants_help ? g_print : g_printerr) ("%s", help);
+      return wants_help ? DBR_EXIT_OK : DBR_EXIT_USAGE;
     }
-  return open_and_call (&open, argv + 1, json);
+  return open_and_call (&open, argv + 1, json, wants_help);
 }

@@ -167,8 +167,7 @@ dbr_cli_catalogue (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_option_context_set_summary (context, _ ("Checks catalogues of your own: prints what each "
                                             "reaches, or every problem with its line."));
-  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
-  if (!g_option_context_parse (context, &argc, &argv, &error))
+  if (!dbr_option_parse (context, entries, NULL, &argc, &argv, &error))
     return dbr_cli_complain (error);
   if (argc < 3 || strcmp (argv[1], "check") != 0)
     {

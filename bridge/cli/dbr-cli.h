@@ -5,6 +5,7 @@
 
 #include "call/dbr-host.h"
 #include "dbr-install.h"
+#include "dbr-option.h"
 
 G_BEGIN_DECLS
 
@@ -81,6 +82,12 @@ dbr_cli_run_tool (DbrToolHost *host, const char *tool, DbrJsonDoc *arguments, gb
  * @param: what it is of. */
 gboolean
 dbr_cli_set_argument (json_t *arguments, const DbrParam *param, const char *text);
+/* What each of @params takes, one a line behind @indent spaces, members below what holds them. @params: (element-type DbrParam) */
+void
+dbr_cli_describe_params (GString *out, const GPtrArray *params, guint indent);
+/* Usage and every argument of a tool that is called by @command (transfer full). */
+char *
+dbr_cli_tool_help (const DbrTool *tool, const char *command);
 /* Whether @output is a form of answers; FALSE after saying what it takes. */
 gboolean
 dbr_cli_read_output (const char *output, gboolean *out_is_json);

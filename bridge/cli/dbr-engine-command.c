@@ -26,7 +26,7 @@ static const DbrEngineCommand commands[] = {
   { "task", "task_show", "task",
     "TASK", N_ ("a task as a whole: brief, notes, its latest job"), FALSE, NULL },
   { "approve", "plan_approve", "plan version",
-    "PLAN VERSION [and_stop_asking=true]", N_ ("approve a plan at the version that you saw"), FALSE, NULL },
+    "PLAN VERSION [and_stop_asking=true [reasons=REASON]]", N_ ("approve a plan at the version that you saw"), FALSE, NULL },
   { "reject", "plan_reject", "plan version reason ...",
     "PLAN VERSION [REASON]", N_ ("reject it: what waits of it is cancelled"), FALSE, NULL },
   { "cancel", "cancel", "task reason ...",
@@ -157,25 +157,6 @@ dbr_engine_command_complain (char **words)
 
 /* ---- one command's help */
 
-static void
-describe_param (GString *out, const DbrParam *param)
-{
-  static const char *const types[]
-      = { N_ ("text"),          N_ ("a number"), N_ ("a number"),
-          N_ ("true or false"), N_ ("JSON"),     N_ ("a JSON list, or one word"),
-          N_ ("text") };
-
-  g_string_append_printf (out, "  %-16s %s", param->name, _ (types[param->type]));
-  if (param->values)
-    {
-      g_autofree char *values = g_strjoinv ("|", param->values);
-      g_string_append_printf (out, " (%s)", values);
-    }
-  if (param->required)
-    g_string_append_printf (out, ", %s", _ ("needed"));
-  g_string_append_printf (out, ". %s\n", _ (param->description));
-}
-
 char *
 dbr_engine_command_help (const DbrEngineCommand *self, const DbrTool *tool)
 {
@@ -189,31 +170,19 @@ dbr_engine_command_help (const DbrEngineCommand *self, const DbrTool *tool)
   if (tool->params->len)
     g_string_append (
         out, _ ("\nArguments, each also as NAME=VALUE (PROJECT: a name, number or URL):\n"));
-  for (guint i = 0; i < tool->params->len; i++)
-    describe_param (out, g_ptr_array_index (tool->params, i));
+  dbr_cli_describe_params (out, tool->params, 2);
   return g_string_free (out, FALSE);
 }
 
 /* ---- words to arguments */
-
-static const DbrParam *
-find_param (const DbrTool *tool, const char *name, gsize len)
-{
-  for (guint i = 0; i < tool->params->len; i++)
-    {
-      const DbrParam *param = g_ptr_array_index (tool->params, i);
-      if (strlen (param->name) == len && strncmp (param->name, name, len) == 0)
-        return param;
-    }
-  return NULL;
-}
 
 /* name=value of a parameter that the tool has; anything else is a bare word, equals signs and all. */
 static gboolean
 take_pair (json_t *arguments, const DbrTool *tool, const char *word)
 {
   const char *equals = strchr (word, '=');
-  const DbrParam *param = equals ? find_param (tool, word, (gsize) (equals - word)) : NULL;
+  g_autofree char *name = equals ? g_strndup (word, (gsize) (equals - word)) : NULL;
+  const DbrParam *param = name ? dbr_tool_param (tool, name) : NULL;
 
   if (param == NULL)
     return FALSE;
@@ -226,7 +195,7 @@ add_word (json_t *arguments, const DbrTool *tool, const char *name, const char *
   const char *before = json_string_value (json_object_get (arguments, name));
   g_autofree char *joined = before ? g_strdup_printf ("%s %s", before, word) : g_strdup (word);
 
-  return dbr_cli_set_argument (arguments, find_param (tool, name, strlen (name)), joined);
+  return dbr_cli_set_argument (arguments, dbr_tool_param (tool, name), joined);
 }
 
 /* Whether @name was given by its name, or another of the parameters that exclude it. */

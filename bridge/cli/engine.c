@@ -141,6 +141,12 @@ help_of_one (DbrOpenOptions *open, char **words, int *out_status)
   g_autofree char *text = NULL;
   DbrToolHost *host;
 
+  if (words[0] && g_strv_contains (dbr_engine_programs, words[0]))
+    {
+      char *argv[] = { NULL, words[0], (char[]){ "--help" }, NULL };
+      *out_status = run_program (argv);
+      return TRUE;
+    }
   *out_status = DBR_EXIT_OK;
   if (command == NULL && (group == NULL || *group == '\0'))
     return FALSE;
@@ -162,6 +168,15 @@ help_of_one (DbrOpenOptions *open, char **words, int *out_status)
   return TRUE;
 }
 
+static int
+help_of_all (GOptionContext *context, gboolean is_wanted)
+{
+  g_autofree char *help = g_option_context_get_help (context, TRUE, NULL);
+
+  (is_wanted ? g_print : g_printerr) ("%s", help);
+  return is_wanted ? DBR_EXIT_OK : DBR_EXIT_USAGE;
+}
+
 /* ---- the command line */
 
 int
@@ -169,10 +184,12 @@ dbr_cli_engine (int argc, char **argv)
 {
   g_auto (DbrOpenOptions) open = { .assume_yes = TRUE, .is_command_line = TRUE, .typed = typed };
   g_autofree char *output = NULL;
-  gboolean wants_help = FALSE;
+  gboolean wants_help = FALSE, wants_version = FALSE;
   const GOptionEntry entries[]
       = { { "help", 'h', 0, G_OPTION_ARG_NONE, &wants_help,
             N_ ("this text; behind a command: that one's arguments"), NULL },
+          { "version", 0, 0, G_OPTION_ARG_NONE, &wants_version, N_ ("the program's version"),
+            NULL },
           { "socket", 0, 0, G_OPTION_ARG_FILENAME, &open.socket,
             N_ ("the engine's unix socket, in place of any other address"), "PATH" },
           { "allow-plain-http", 0, 0, G_OPTION_ARG_STRING, &open.plain_http,
@@ -184,7 +201,6 @@ dbr_cli_engine (int argc, char **argv)
           { NULL } };
   g_autoptr (GOptionContext) context = g_option_context_new (_ ("COMMAND [ARGUMENT...]"));
   g_autofree char *description = describe ();
-  g_autofree char *help = NULL;
   g_autofree char *problem = NULL;
   g_autoptr (GError) error = NULL;
   const DbrEngineCommand *command;
@@ -196,21 +212,26 @@ dbr_cli_engine (int argc, char **argv)
   g_option_context_set_summary (context,
                                 _ ("Runs the planning engine, and steers it from a shell."));
   g_option_context_set_description (context, description);
-  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
-  if (!g_option_context_parse (context, &argc, &argv, &error))
+  if (!dbr_option_parse (context, entries, NULL, &argc, &argv, &error))
     return dbr_cli_complain (error);
   if (!dbr_cli_read_output (output, &open.json_output))
     return DBR_EXIT_USAGE;
   open.backend = g_strdup (DBR_ENGINE);
   open.offer = g_strdup ("admin");
+  if (wants_version)
+    {
+      g_print ("drawbridge %s\n", PACKAGE_VERSION);
+      return DBR_EXIT_OK;
+    }
+  if (argc > 1 && strcmp (argv[1], "help") == 0)
+    {
+      wants_help = TRUE;
+      argv++, argc--;
+    }
   if (wants_help && help_of_one (&open, argv + 1, &status))
     return status;
   if (wants_help || argc < 2)
-    {
-      help = g_option_context_get_help (context, TRUE, NULL);
-      (wants_help ? g_print : g_printerr) ("%s", help);
-      return wants_help ? DBR_EXIT_OK : DBR_EXIT_USAGE;
-    }
+    return help_of_all (context, wants_help);
   command = dbr_engine_command_find (argv + 1, &n_words);
   if (command)
     return run_tool (&open, command, argv + 1 + n_words);

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "cli/dbr-cli.h"
+#include "dbr-nearest.h"
 
 #include <glib/gi18n.h>
 #ifdef __GLIBC__
@@ -56,6 +57,22 @@ written (int status)
   return status == DBR_EXIT_OK ? DBR_EXIT_IO : status;
 }
 
+static int
+complain_of_command (const char *word)
+{
+  const char *names[G_N_ELEMENTS (commands) + 1] = { NULL };
+  const char *nearest;
+  g_autofree char *remedy = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    names[i] = commands[i].name;
+  nearest = dbr_nearest (word, names);
+  remedy = nearest ? g_strdup_printf (_ (" Did you mean %s?"), nearest) : g_strdup ("");
+  g_printerr (_ ("drawbridge: no command \"%s\".%s \"drawbridge --help\" lists them.\n"), word,
+              remedy);
+  return DBR_EXIT_USAGE;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -79,6 +96,5 @@ main (int argc, char **argv)
         g_set_prgname (name); /* what a command's --help calls it */
         return written (commands[i].run (argc - 1, argv + 1));
       }
-  g_printerr (_ ("drawbridge: no command \"%s\"; \"drawbridge --help\" lists them\n"), argv[1]);
-  return DBR_EXIT_USAGE;
+  return complain_of_command (argv[1]);
 }

@@ -27,8 +27,7 @@ dbr_cli_mcp (int argc, char **argv)
   g_option_context_set_summary (
       context,
       _ ("Serves MCP on standard input and output, for one client, until the input ends."));
-  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
-  if (!g_option_context_parse (context, &argc, &argv, &error))
+  if (!dbr_option_parse (context, entries, NULL, &argc, &argv, &error))
     return dbr_cli_complain (error);
   if (argc > 2)
     {

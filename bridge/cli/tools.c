@@ -134,9 +134,7 @@ dbr_cli_tools (int argc, char **argv)
 
   g_option_context_set_summary (
       context, _ ("Lists the tools, what each may do, and which layer withholds what."));
-  g_option_context_add_main_entries (context, entries, GETTEXT_PACKAGE);
-  g_option_context_add_main_entries (context, more, GETTEXT_PACKAGE);
-  if (!g_option_context_parse (context, &argc, &argv, &error))
+  if (!dbr_option_parse (context, entries, more, &argc, &argv, &error))
     return dbr_cli_complain (error);
   if (!dbr_cli_read_output (output, &as_json))
     return DBR_EXIT_USAGE;

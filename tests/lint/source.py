@@ -226,7 +226,7 @@ def potfiles():
 
 # What these say is read by people: the command line and whoever writes a catalogue. All other text is for models and stays English.
 FOR_PEOPLE = ("bridge/cli/", "bridge/catalogue/dbr-catalogue-", "bridge/gate/dbr-gate.c", "bridge/answer/dbr-answer-parse.c",
-              "common/dbr-token.c", "common/dbr-xml.c", "engine/main.c", "engine/srv-attach.c", "engine/srv-client.c",
+              "common/dbr-option.c", "common/dbr-token.c", "common/dbr-xml.c", "engine/main.c", "engine/srv-attach.c", "engine/srv-client.c",
               "engine/srv-job.c", "engine/srv-place.", "engine/srv-serve.c", "engine/srv-work.c")
 
 

@@ -51,6 +51,14 @@ shut (const char *tool, gpointer user_data)
   return g_str_has_prefix (tool, "clear") ? "shut: AIRFLOW_MCP_ALLOW_WRITES" : NULL;
 }
 
+static gboolean
+takes_json (const char *tool, const char *argument, gpointer user_data)
+{
+  (void) tool;
+  (void) user_data;
+  return g_str_has_prefix (argument, "is_");
+}
+
 static char *
 render (const char *inner, const char *json, gsize max_bytes)
 {
@@ -62,7 +70,8 @@ render (const char *inner, const char *json, gsize max_bytes)
                        .now_us = NOW_US,
                        .boundary = "k3x9",
                        .max_bytes = max_bytes,
-                       .shut = shut };
+                       .shut = shut,
+                       .takes_json = takes_json };
   g_assert_true (dbr_answer_render (answer, &env, out, &error));
   g_assert_no_error (error);
   g_assert_true (g_utf8_validate_len (out->str, out->len, NULL));
@@ -196,6 +205,11 @@ static const Case cases[] = {
     "{\"n\":1,\"a\":[1, \"x\\u202e\\n\"],\"list\":[true]}",
     "Go on 1: clear_x {\"a\": [1,\"x\\u202e\\n\"], \"c\": \"1\", \"d\": [true]} (shut: "
     "AIRFLOW_MCP_ALLOW_WRITES)\n" },
+  { "<call tool='t'><arg name='is_all' value='true'/><arg name='is_n' value='{$.n}'/><arg "
+    "name='is_x' value='yes'/><arg "
+    "name='word' value='true'/></call>",
+    "{\"n\":10000000000000001}",
+    "t {\"is_all\": true, \"is_n\": 10000000000000001, \"is_x\": \"yes\", \"word\": \"true\"}\n" },
   { "<json value='$.v'/>",
     "{\"v\":{\"a\" : [1, 2], \"b\":\"\xe2\x80\xae\xc3\xa9\", \"c\":\"password\"}}",
     "{\"a\":[1,2],\"b\":\"\\u202e\xc3\xa9\",\"c\":\"password\"}\n" },

@@ -295,6 +295,58 @@ def test_silent():
         TAP.ok(done.returncode == 2 and "--heartbeat" in done.stderr, f"an interval that is none: {value}", done.stderr)
 
 
+def page_script():
+    """The worker's script of the foremen's page, as it stands there."""
+    text = (HERE.parents[1] / "doc" / "foremen.md").read_text(encoding="utf-8")
+    script, = re.findall(r"^A `do-task.sh` may be:\n\n```sh\n(.*?)^```$", text, re.M | re.S)
+    return script
+
+
+def test_page():
+    """That script does what its comments say: done, failed and tried again, in review; each on its branch, with all of its work."""
+    if not shutil.which("git") or not shutil.which("make"):
+        TAP.ok(True, "the page's script # SKIP no git or no make here")
+        return
+    yard = Yard()
+    shop = yard.checkout
+
+    def git(*words):
+        return subprocess.run(["git", "-C", str(shop), *words], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+
+    def put(name, text):
+        (shop / name).parent.mkdir(exist_ok=True)
+        (shop / name).write_text(text)
+        (shop / name).chmod(0o755)
+
+    put("do-task.sh", page_script())
+    put("bin/my-agent", '#!/bin/sh\n[ "$1" = --prompt ] || exit 9\necho "$2" >> "$BRIGADA_TASK.txt"\necho "agent: $2"\n'
+        '[ "$2" != "go wrong once" ] || [ "$BRIGADA_ATTEMPT" != 1 ]\n')
+    put("Makefile", "check:\n\t! grep -q sloppy *.txt\n")
+    git("init", "-q", "-b", "main")
+    for name in ("name", "email"):
+        git("config", "user." + name, "worker@example.org")
+    git("add", "-A")
+    git("commit", "-qm", "Begin")
+    good, wrong, sloppy = yard.plan("do well", "go wrong once", "be sloppy")
+    branch = {task: yard.task(task)["branch"] for task in (good, wrong, sloppy)}
+    path = {"PATH": f"{shop}/bin:{os.environ['PATH']}"}
+
+    def work(task, ends):
+        worker = Worker(yard, "--once", "--", "./do-task.sh", env=path)
+        TAP.equal((worker.end(), yard.task(task)["state"]), (0, ends), f"{yard.task(task)['title']}: {ends}")
+        TAP.equal((git("branch", "--show-current"), git("status", "--porcelain")), (branch[task], ""), "on its branch, all of it committed")
+        return git("log", "--format=%s", "-1")
+
+    TAP.equal(work(good, "done"), "do well", "by the task's title")
+    TAP.ok("agent: do well" in "".join(yard.events("job.line")), "the agent got the brief", yard.events("job.line"))
+    TAP.equal(work(wrong, "failed"), "go wrong once", "a failed attempt's work too")
+    yard.post(f"/v1/tasks/{wrong}/retry", None, yard.lease)
+    TAP.equal(work(wrong, "done"), "go wrong once", "tried again, it goes on from there")
+    TAP.equal(git("rev-list", "--count", "--grep=go wrong once", branch[wrong]), "2", "with both attempts")
+    work(sloppy, "review")
+    yard.close()
+
+
 def test_places():
     """Where the engine is and who asks: option, environment, default; each fault named, no secret shown."""
     yard = Yard()
@@ -399,7 +451,7 @@ def test_care():
 def main():
     signal.alarm(WATCHDOG_S * 8)
     only = sys.argv[1:]
-    for test in (test_refusals, test_given_back, test_lines, test_engine_away, test_cancel, test_stop, test_silent, test_places,
+    for test in (test_refusals, test_given_back, test_lines, test_engine_away, test_cancel, test_stop, test_silent, test_page, test_places,
                  test_hidden_states, test_care):
         if not only or test.__name__ in only:
             test()

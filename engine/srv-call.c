@@ -5,6 +5,8 @@
 #include "config.h"
 
 #include "srv-call.h"
+
+#include "dbr-nearest.h"
 #include "srv-render.h"
 
 #include <string.h>
@@ -170,9 +172,31 @@ project_needed (SrvCall *self, GPtrArray *projects, const char *detail)
       json_pack ("{s:o}", "projects", list_projects (self, projects, G_MAXUINT)));
 }
 
+/* The one that is most likely meant, as in a list of projects; null: none is near. */
+static json_t *
+nearest_project (SrvCall *self, GPtrArray *projects, const char *named)
+{
+  g_autoptr (GPtrArray) meant = g_ptr_array_new ();
+  g_autofree const char **known = g_new0 (const char *, 2 * projects->len + 1);
+  const char *nearest = NULL;
+
+  for (guint i = 0; i < projects->len; i++)
+    {
+      const SrvProject *project = g_ptr_array_index (projects, i);
+      known[2 * i] = project->name;
+      known[2 * i + 1] = project->repo_url;
+    }
+  nearest = dbr_nearest (named, known);
+  for (guint i = 0; nearest && i < 2 * projects->len; i++)
+    if (known[i] == nearest)
+      g_ptr_array_add (meant, projects->pdata[i / 2]);
+  json_auto_t *list = list_projects (self, meant, 1);
+  return json_incref (meant->len > 0 ? json_array_get (list, 0) : json_null ());
+}
+
 /* 404 with the projects that there are, so that the caller can name one of them. */
 static SrvReply *
-no_project (SrvCall *self, const char *detail)
+no_project (SrvCall *self, const char *named, const char *detail)
 {
   g_autoptr (GPtrArray) projects
       = srv_store_find (self->store, SRV_FIND_PROJECTS, 0, 0, NULL, SRV_MAX_PAGE);
@@ -180,8 +204,9 @@ no_project (SrvCall *self, const char *detail)
 
   return srv_reply_problem (
       404, "no_project", projects->len == 0 ? "The engine has no project yet: add one." : detail,
-      json_pack ("{s:o, s:I}", "projects", list_projects (self, projects, MAX_NAMED),
-                 "projects_more", (json_int_t) more));
+      json_pack ("{s:o, s:I, s:o}", "projects", list_projects (self, projects, MAX_NAMED),
+                 "projects_more", (json_int_t) more, "nearest",
+                 nearest_project (self, projects, named)));
 }
 
 static SrvProject *
@@ -193,7 +218,7 @@ only_project (SrvCall *self, SrvReply **out_refusal)
   if (projects->len == 1)
     return g_ptr_array_steal_index (projects, 0);
   *out_refusal = projects->len == 0
-                     ? no_project (self, "")
+                     ? no_project (self, "", "")
                      : project_needed (self, projects,
                                        "The engine has several projects: name one by its "
                                        "name, number or repository URL.");
@@ -215,7 +240,7 @@ project_by_name (SrvCall *self, const char *name, SrvReply **out_refusal)
           "There is no project \"%s\": a project is named by its name, its number or its "
           "repository URL.",
           name);
-      *out_refusal = no_project (self, detail);
+      *out_refusal = no_project (self, name, detail);
       return NULL;
     }
   detail = g_strdup_printf (
@@ -254,7 +279,7 @@ project_by_text (SrvCall *self, const char *text, SrvReply **out_refusal)
   if (!project)
     {
       g_autofree char *detail = g_strdup_printf ("There is no project %s.", canonical);
-      *out_refusal = no_project (self, detail);
+      *out_refusal = no_project (self, canonical, detail);
     }
   return project;
 }

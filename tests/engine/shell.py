@@ -101,7 +101,8 @@ def projects(shell):
         shell.type("refused by the engine", "project set app " + line, 1, wanted, "!settings.", "!foreman_command")
     for line in ("project set nope approval=never", "project remove nope", "lease nope me", "status nope", "history nope",
                  "ask project=nope hello", "hold project=nope why", "release project=nope"):
-        shell.type("no such project", line, 1, "nope", "There are: ")
+        shell.type("no such project", line, 1, "nope", "!Did you mean", "There are: ")
+        shell.type("nearly", line.replace("nope", "dosc"), 1, "dosc", "Did you mean docs? There are: ")
     shell.type("several", "ask hello", 1, "several projects", "project=", "app, docs")
     shell.type("a question is no sentence's end", "project set app preset=claud", 1, "did you mean claude?", "!?.")
     namesakes(shell)

@@ -148,6 +148,15 @@ test_selecting (void)
       g_assert_cmpstr (TEXT ("projects.0.repo_url"), ==, "https://example.org/o/p0");
       g_assert_cmpint (INT ("projects_more"), ==, 2);
     }
+  static const char *const meant[][2] = { { "repo_url=tlil", "till" },
+                                          { "repo_url=Till", "till" },
+                                          { "repo_url=https://example.org/o/p211", "other" },
+                                          { "repo_url=wholly-other", NULL } };
+  for (guint i = 0; i < G_N_ELEMENTS (meant); i++)
+    {
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, meant[i][0]), ==, 404);
+      g_assert_cmpstr (TEXT ("nearest.name"), ==, meant[i][1]);
+    }
   g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, "repo_url=99999"), ==, 404);
   PROBLEM (404, "not_found", "no project 99999");
   /* Two places that name two projects. */
@@ -347,9 +356,8 @@ test_plan_life (Shop *shop, gconstpointer data)
     {
       g_autofree char *again = g_strdup_printf ("{\"version\": %u}", shown);
       g_assert_cmpuint (CALL (&f->admin, PLAN_APPROVE, plan, again), ==, 409);
-      PROBLEM (
-          409, "plan_not_waiting",
-          "was approved already: at version 1, by the user (ada), 3 min ago. It is active");
+      PROBLEM (409, "plan_not_waiting",
+               "was approved already: at version 1, by the user (ada), 3 min ago. It is active");
       g_assert_cmpstr (TEXT ("decision"), ==, "approved");
       g_assert_cmpint (INT ("decided_version"), ==, 1);
       g_assert_cmpstr (TEXT ("decided_by.role"), ==, "user");

@@ -155,7 +155,10 @@ test_selecting (void)
   for (guint i = 0; i < G_N_ELEMENTS (meant); i++)
     {
       g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, meant[i][0]), ==, 404);
-      g_assert_cmpstr (TEXT ("nearest.name"), ==, meant[i][1]);
+      if (meant[i][1])
+        g_assert_cmpstr (TEXT ("nearest.name"), ==, meant[i][1]);
+      else
+        g_assert_true (json_is_null (srv_fixture_get (f, "nearest")));
     }
   g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, "repo_url=99999"), ==, 404);
   PROBLEM (404, "not_found", "no project 99999");

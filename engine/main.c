@@ -65,6 +65,13 @@ srv_command_parse (int *argc,
       *out_status = 0;
       return FALSE;
     }
+  /* GOption leaves the "--" in front of what follows it. */
+  if (*argc > 1 && strcmp ((*argv)[1], "--") == 0)
+    {
+      (*argv)[1] = (*argv)[0];
+      (*argv)++;
+      (*argc)--;
+    }
   return TRUE;
 }
 

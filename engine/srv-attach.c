@@ -261,6 +261,31 @@ attach (Chat *self)
   return self->status;
 }
 
+/* @command: (nullable): words */
+static int
+attach_as_told (Options *options, char **command)
+{
+  g_autoptr (GError) error = NULL;
+  if (options->holder == NULL)
+    {
+      /* Cut inside a character it would be no JSON. */
+      g_autofree char *cut = g_strndup (g_get_user_name (), 60);
+      options->holder = g_utf8_make_valid (cut, -1);
+    }
+  g_autofree char *state = dbr_place_state ();
+  g_autofree char *admin_file = dbr_place_admin_token (state);
+  signal (SIGPIPE, SIG_IGN);
+  g_autoptr (SrvClient) client = srv_place_client (&options->place, admin_file, &error);
+  if (client == NULL)
+    {
+      g_printerr ("drawbridge-engine attach: %s\n", error->message);
+      return 1;
+    }
+  g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
+  Chat chat = { .options = options, .client = client, .command = command, .loop = loop };
+  return attach (&chat);
+}
+
 int
 srv_cmd_attach (int argc, char **argv)
 {
@@ -273,7 +298,6 @@ srv_cmd_attach (int argc, char **argv)
       "NAME" },
     { NULL },
   };
-  g_autoptr (GError) error = NULL;
   int status = 0;
   if (!srv_command_parse (
           &argc, &argv, entries, N_ ("[-- COMMAND [ARGUMENT...]]"),
@@ -282,11 +306,6 @@ srv_cmd_attach (int argc, char **argv)
               "argument is the file with the server's entry."),
           &status))
     return status;
-  if (argc > 1 && strcmp (argv[1], "--") == 0)
-    {
-      argv++;
-      argc--;
-    }
   g_autofree char *here = g_get_current_dir ();
   g_autofree char *problem = argc > 1 ? srv_place_command_problem (argv[1], here) : NULL;
   if (problem != NULL)
@@ -294,24 +313,5 @@ srv_cmd_attach (int argc, char **argv)
       g_printerr ("drawbridge-engine attach: %s\n", problem);
       return 2;
     }
-  if (options.holder == NULL)
-    {
-      /* Cut inside a character it would be no JSON any more. */
-      g_autofree char *cut = g_strndup (g_get_user_name (), 60);
-      options.holder = g_utf8_make_valid (cut, -1);
-    }
-  g_autofree char *state = dbr_place_state ();
-  g_autofree char *admin_file = dbr_place_admin_token (state);
-  signal (SIGPIPE, SIG_IGN);
-  g_autoptr (SrvClient) client = srv_place_client (&options.place, admin_file, &error);
-  if (client == NULL)
-    {
-      g_printerr ("drawbridge-engine attach: %s\n", error->message);
-      return 1;
-    }
-  g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
-  Chat chat = {
-    .options = &options, .client = client, .command = argc > 1 ? argv + 1 : NULL, .loop = loop
-  };
-  return attach (&chat);
+  return attach_as_told (&options, argc > 1 ? argv + 1 : NULL);
 }

@@ -22,8 +22,9 @@ srv_cmd_backup (int argc, char **argv);
 int
 srv_cmd_check (int argc, char **argv);
 
-/* @entries, @usage and @summary are marked for translation, not translated. Parses @argv, prints what is wrong or --help. FALSE: *out_status says how to end. @summary is one
- * sentence, @usage what follows the options. */
+/* Parses @argv, prints what is wrong or --help. FALSE: *out_status says how to end. What is left behind argv[0] are
+ * the arguments, without the "--" that may stand before them. @summary: one sentence; @usage: what follows the options;
+ * both and @entries marked for translation, not translated. */
 gboolean
 srv_command_parse (int *argc,
                    char ***argv,

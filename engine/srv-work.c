@@ -297,6 +297,40 @@ find_problem (const Options *options, const char *const *hidden, const char *com
   return srv_place_command_problem (command, options->checkout);
 }
 
+/* @command: words, the first is there. */
+static int
+work_as_told (Options *options, const char *const *command, const char *const *hidden)
+{
+  g_autoptr (GError) error = NULL;
+  if (options->name == NULL)
+    options->name = g_strdup_printf ("%.60s:%d", g_get_host_name (), (int) getpid ());
+  signal (SIGPIPE, SIG_IGN);
+  g_autofree char *keeper = srv_place_keeper ();
+  g_autoptr (SrvConfine) confine
+      = options->unconfined ? srv_confine_new_unconfined () : srv_confine_new (hidden[0], &error);
+  g_autoptr (SrvClient) client
+      = confine != NULL ? srv_place_client (&options->place, NULL, &error) : NULL;
+  if (client == NULL)
+    {
+      say ("%s", error->message);
+      return 1;
+    }
+  g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
+  Worker worker = {
+    .options = options,
+    .settings = { .client = client,
+                  .confine = confine,
+                  .keeper = keeper,
+                  .command = command,
+                  .variables = (const char *const *) options->variables,
+                  .checkout = options->checkout,
+                  .token_file = options->place.token_file,
+                  .hidden = hidden },
+    .loop = loop,
+  };
+  return work (&worker);
+}
+
 int
 srv_cmd_work (int argc, char **argv)
 {
@@ -318,7 +352,6 @@ srv_cmd_work (int argc, char **argv)
       N_ ("run the command without bubblewrap: it can then read every token"), NULL },
     { NULL },
   };
-  g_autoptr (GError) error = NULL;
   int status = 0;
   if (!srv_command_parse (
           &argc, &argv, entries, N_ ("-- COMMAND [ARGUMENT...]"),
@@ -327,12 +360,6 @@ srv_cmd_work (int argc, char **argv)
               "exit status 0: done, 75: somebody should review it, else failed."),
           &status))
     return status;
-  /* GOption leaves the "--" in front of what follows it. */
-  if (argc > 1 && g_strcmp0 (argv[1], "--") == 0)
-    {
-      argv++;
-      argc--;
-    }
   g_auto (GStrv) hidden = known_folders (&options);
   g_autofree char *problem
       = find_problem (&options, (const char *const *) hidden, argc > 1 ? argv[1] : NULL);
@@ -341,31 +368,5 @@ srv_cmd_work (int argc, char **argv)
       say ("%s", problem);
       return 2;
     }
-  if (options.name == NULL)
-    options.name = g_strdup_printf ("%.60s:%d", g_get_host_name (), (int) getpid ());
-  signal (SIGPIPE, SIG_IGN);
-  g_autofree char *keeper = srv_place_keeper ();
-  g_autoptr (SrvConfine) confine
-      = options.unconfined ? srv_confine_new_unconfined () : srv_confine_new (hidden[0], &error);
-  g_autoptr (SrvClient) client
-      = confine != NULL ? srv_place_client (&options.place, NULL, &error) : NULL;
-  if (client == NULL)
-    {
-      say ("%s", error->message);
-      return 1;
-    }
-  g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
-  Worker worker = {
-    .options = &options,
-    .settings = { .client = client,
-                  .confine = confine,
-                  .keeper = keeper,
-                  .command = (const char *const *) (argv + 1),
-                  .variables = (const char *const *) options.variables,
-                  .checkout = options.checkout,
-                  .token_file = options.place.token_file,
-                  .hidden = (const char *const *) hidden },
-    .loop = loop,
-  };
-  return work (&worker);
+  return work_as_told (&options, (const char *const *) (argv + 1), (const char *const *) hidden);
 }

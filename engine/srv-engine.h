@@ -38,20 +38,21 @@ typedef struct
   const char *name;
 } SrvActor;
 
+/* One request, whatever it came by. Pointers are borrowed for the call. */
 typedef struct
 {
   SrvOperation operation;
   SrvActor actor;
-  gint64 id; /* the path's integer; 0 for "~" or none */
-  const char *
-      project_ref; /* {project} as it stands in the path: "7" or "~"; NULL when the path has none */
+  gint64 id;                   /* the path's integer; 0 for "~" or none */
+  const char *project_ref;     /* {project} as the path has it: "7" or "~"; NULL: it has none */
   const char *const *query;    /* name, value, ..., NULL; decoded; nullable */
   DbrJson body;                /* nothing: no body */
   const char *if_match;        /* the version between the quotes; nullable */
   const char *idempotency_key; /* nullable; 1..200 visible ASCII */
 } SrvRequest;
 
-/* status 2xx: body is the thing. Otherwise a problem document (RFC 9457): type, title, status, detail, code, and members of the code's own ("version", "errors":[{field, problem}], "projects"). */
+/* Status 2xx: the body is the thing. Otherwise it is a problem document (RFC 9457): type, title, status, detail, code
+ * (srv-codes.h), and members of the code's own ("version", "errors": [{field, problem}], "projects"). */
 typedef struct
 {
   guint status;
@@ -63,7 +64,8 @@ typedef struct
 void
 srv_reply_free (SrvReply *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvReply, srv_reply_free)
-/* A problem: @code is stable ("version_conflict"); @detail one sentence for people; @extra (transfer full, nullable) more members. */
+/* A problem: @code is stable ("version_conflict"); @detail one sentence for people; @extra (transfer full, nullable) more
+ * members. */
 SrvReply *
 srv_reply_problem (guint status, const char *code, const char *detail, json_t *extra);
 
@@ -71,7 +73,7 @@ srv_reply_problem (guint status, const char *code, const char *detail, json_t *e
  *
  * Threads: the writer's thread asks, within its transaction, while the main thread goes on (and may ask too). What
  * is asked may look at the file system and at what it is given; it calls nothing of the engine, waits for no other
- * thread, and guards whatever of @data may change. */
+ * thread, and guards whatever of @data may change. The struct itself stays as it is while an engine has it. */
 typedef struct
 {
   /* "is not a folder here"; NULL: turns can run in it. */
@@ -91,60 +93,79 @@ srv_world_heartbeat_s (const SrvWorld *self); /* nullable */
 
 typedef struct
 {
-  const char *file; /* the SQLite file; ":memory:" for tests */
-  gint64 (*clock_us) (
-      gpointer user_data); /* nullable: the wall clock; from both threads; injected in tests */
+  /* The SQLite file; ":memory:" for tests. */
+  const char *file;
+  /* FALSE only in tests: no sync. */
+  gboolean synchronous;
+  /* nullable: the wall clock; asked by both threads; injected in tests. */
+  gint64 (*clock_us) (gpointer user_data);
   gpointer clock_data;
-  gboolean synchronous; /* FALSE only in tests: no sync */
-  /* Keeps an admin's secret before its token is; FALSE: no token is made, and the next start tries again. */
-  gboolean (*keep_secret) (const char *secret, gpointer secret_data); /* nullable */
+  /* nullable: checkouts and foremen are not looked at; outlives the engine. */
+  const SrvWorld *world;
+  /* nullable: keeps an admin's secret before its token is; FALSE: no token is made, and the next start tries again. Not
+   * used after srv_engine_new(), nor are the next two. */
+  gboolean (*keep_secret) (const char *secret, gpointer secret_data);
   gpointer secret_data;
-  const char *
-      kept_secret; /* what was kept at an earlier start; with keep_secret, another token is made when this is no
-                            * live admin's; nullable. The three are not used after srv_engine_new() */
-  const SrvWorld
-      *world; /* nullable: checkouts and foremen are not looked at; outlives the engine */
+  /* nullable: what was kept at an earlier start; with keep_secret, another token is made when this is no live
+   * admin's. */
+  const char *kept_secret;
 } SrvEngineOptions;
 
 typedef struct _SrvEngine SrvEngine;
+/**
+ * srv_engine_new:
+ * @options: copied; what it points to as said there
+ *
+ * Opens the store, makes it when it is missing, and starts the writer's thread. A first start makes an admin's token.
+ *
+ * Errors: #SRV_ENGINE_ERROR_STORE, #SRV_ENGINE_ERROR_SCHEMA, #SRV_ENGINE_ERROR_LOCKED.
+ */
 SrvEngine *
 srv_engine_new (const SrvEngineOptions *options, GError **error);
+/* Finishes what the writer took, answers the rest (503 stopping); every callback has come when it returns. */
 void
-srv_engine_free (SrvEngine *self); /* finishes what the writer took, drops the rest (503) */
+srv_engine_free (SrvEngine *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvEngine, srv_engine_free)
 
-typedef void (*SrvDone) (SrvReply *reply,
-                         gpointer user_data); /* reply transfer full; from the main context */
-/* Reads (and OPENAPI/HEALTH are not its business): answered at once. */
+/* An operation of kind SRV_READ, or SRV_OP_EVENTS, answered at once. (HEALTH and OPENAPI are the front's.) */
 SrvReply *
 srv_engine_read (SrvEngine *self, const SrvRequest *request);
-/* Writes; copies what it needs of @request (the body's document by reference). At most 4,096 wait; more: 503. JOB_CLAIM too: answers at once with no job when nothing is ready (the waiting is HTTP's). */
+/* @reply: transfer full. From the main context, never from within srv_engine_write(). */
+typedef void (*SrvDone) (SrvReply *reply, gpointer user_data);
+/* Any other operation. Copies what it needs of @request (the body's document by reference). At most 4,096 wait; more:
+ * 503 busy. SRV_OP_JOB_CLAIM is answered without a job when nothing is ready: the waiting is the front's. @done
+ * nullable. */
 void
 srv_engine_write (SrvEngine *self, const SrvRequest *request, SrvDone done, gpointer user_data);
-/* The newest event's seq; the callback runs in the main context after commits that made events: long polls look again, the runner and the worker side too. */
+/* The newest event's seq, as far as it was told. */
 gint64
 srv_engine_last_event (SrvEngine *self);
+/* @changed runs in the main context after commits that made events: long polls look again, and so does the runner. */
 typedef void (*SrvChanged) (SrvEngine *self, gpointer user_data);
 void
 srv_engine_watch (SrvEngine *self, SrvChanged changed, gpointer user_data);
 void
 srv_engine_unwatch (SrvEngine *self, SrvChanged changed, gpointer user_data);
 #define SRV_ENGINE_MAX_WATCHERS 4u
-/* Time passes: expires leases, marks lost jobs, opens hours windows. Called each second by serve; by tests with their clock. Returns when it next has something to do (us since 1970). */
+/* Time passes: leases expire, silent jobs are lost, windows of hours open, foremen are tried again. serve calls it each
+ * second; tests with their clock. Returns when to call it next (us since 1970). */
 gint64
 srv_engine_tick (SrvEngine *self);
 
-/* Tokens: the secret is 43 characters base64url of 256 random bits; only its SHA-256 is stored. FALSE: unknown, revoked or expired (*out_why is a stable code: token_unknown, token_revoked, lease_ended). */
+/* Whose secret (srv-secret.h) is it? FALSE: unknown, revoked or expired; *out_why is the code: token_unknown,
+ * token_revoked, lease_ended. What *out_actor points to lasts as long as the engine. */
 gboolean
 srv_engine_authenticate (SrvEngine *self,
                          const char *secret,
                          SrvActor *out_actor,
                          const char **out_why);
-/* The first start makes an admin token; its secret once, then NULL (transfer full). */
+/* The secret of the admin's token that this start made, once; NULL: none was made. (transfer full) */
 char *
 srv_engine_take_admin_secret (SrvEngine *self);
 
-/* ---- for the runner: turns of foremen that should wake (message waiting, finished or failed task, approval, rejection since their last turn; nobody attached; no turn running; not held; a foreman command set; no pause after trouble). */
+/* ---- for the runner: turns of foremen that should wake: a message waits, or a task finished or failed, or a plan was
+ * decided about since their last turn; and nobody holds a lease, nothing holds the project, a foreman is set, and no pause
+ * after trouble is on. */
 typedef struct
 {
   gint64 project;
@@ -160,8 +181,8 @@ void
 srv_turn_free (SrvTurn *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvTurn, srv_turn_free)
 #define SRV_ENGINE_LEASE_S 600u /* a turn's; renew it before */
-typedef void (*SrvGranted) (SrvTurn *turn,
-                            gpointer user_data); /* transfer full; in the main context */
+/* @turn: transfer full. In the main context, after the answers of its commit. */
+typedef void (*SrvGranted) (SrvTurn *turn, gpointer user_data);
 /**
  * srv_engine_grant_turns:
  * @max: turns at a time, over all projects
@@ -173,13 +194,15 @@ typedef void (*SrvGranted) (SrvTurn *turn,
 void
 srv_engine_grant_turns (SrvEngine *self, guint max, SrvGranted granted, gpointer user_data);
 
-/* Copies the file while it is used (SQLite backup). Checks it (integrity and our own invariants): TRUE when sound; *out_report one line a finding. */
+/* Copies the file while it is used (SQLite's backup). Errors: SRV_ENGINE_ERROR_STORE. */
 gboolean
 srv_engine_backup (SrvEngine *self, const char *to, GError **error);
 /* The same of a file that another process may have open: takes no lock of the engine's. Without @may_replace a file that
  * is there already is left alone: SRV_ENGINE_ERROR_STORE. */
 gboolean
 srv_engine_backup_file (const char *file, const char *to, gboolean may_replace, GError **error);
+/* Checks it: SQLite's structure, and our own rules about records. TRUE: sound. *@out_report (transfer full): a line a
+ * finding. FALSE with @error: it can't be read at all. */
 gboolean
 srv_engine_check (const char *file, char **out_report, GError **error);
 /* What a file holds, and how many rules about its records a check looks at. */

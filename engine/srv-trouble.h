@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "srv-plan-set.h"
+#include "srv-call.h"
 
 G_BEGIN_DECLS
 

@@ -193,7 +193,7 @@ async def reject(coordinator, foreman):
     made = number(r"Made plan (\d+)", text)
     await coordinator.ask_user("the user rejects it", "yes", "plan_reject", {"plan": made, "version": 1, "reason": "No adverts"},
                                f"Rejected version 1 of plan {made}", "The foreman is told")
-    await foreman.call("reads why", "messages", {}, "From the engine", "No adverts")
+    await foreman.call("reads why", "messages", {}, "of the engine, waiting", "No adverts")
 
 
 async def refuse(world, mode, shop, lease):
@@ -202,11 +202,11 @@ async def refuse(world, mode, shop, lease):
             await chat.call(*words, error=error)
 
     await once(Chat(world, mode, "a foreman with a client's token", [], world.client, BRIGADA_ALLOW_WRITES="1"),
-               "is told so", "report", {"text": "x"}, "403", "This server's token is a client's", "does not help")
+               "is told so", "report", {"text": "x"}, "403", "This is a client's token", "won't help")
     await once(Chat(world, mode, "a coordinator that only watches", ["--coordinator"], world.client),
                "asks", "ask_foreman", {"text": "x", "repo_url": SHOP}, "Refused", "BRIGADA_ALLOW_WRITES=1")
     world.post(f"/v1/leases/{lease}/end")
-    await shop.call("after its turn", "status", {}, "401", "that is over", "does not help", error=True)
+    await shop.call("after its turn", "status", {}, "401", "that is over", "won't help", error=True)
     await shop.call("nor a write", "report", {"text": "x"}, "401", "that is over", error=True)
 
 

@@ -141,6 +141,29 @@ append_last_line (GString *out, const char *text, gsize len)
   g_string_append_len (out, text + from, (gssize) (len - from));
 }
 
+/* Line breaks, however many and with whatever space around them, become " / ". */
+static void
+append_flat (GString *out, const char *text, gsize len)
+{
+  gboolean is_begun = FALSE;
+  const char *end = text + len;
+
+  while (text < end)
+    {
+      gboolean is_break = FALSE;
+      const char *from = text;
+      for (; text < end && g_ascii_isspace (*text); text++)
+        is_break = is_break || *text == '\n' || *text == '\r';
+      if (text < end && is_begun && text > from)
+        g_string_append (out, is_break ? " / " : " ");
+      is_begun = TRUE;
+      from = text;
+      while (text < end && !g_ascii_isspace (*text))
+        text++;
+      g_string_append_len (out, from, text - from);
+    }
+}
+
 static void
 append_basename (GString *out, const char *text, gsize len)
 {
@@ -287,6 +310,9 @@ format_value (
       return append_json_text (out, text, len);
     case DBR_FORMAT_YES:
       return append_yes (self, node, text, len, out);
+    case DBR_FORMAT_FLAT:
+      append_flat (out, text, len);
+      return TRUE;
     case DBR_FORMAT_LAST_LINE:
       append_last_line (out, text, len);
       return TRUE;

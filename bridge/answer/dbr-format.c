@@ -34,6 +34,7 @@ static const struct
   { "distinct", DBR_FORMAT_DISTINCT, TAKES_NOTHING },
   { "duration", DBR_FORMAT_DURATION, TAKES_NOTHING },
   { "first", DBR_FORMAT_FIRST, TAKES_NOTHING },
+  { "flat", DBR_FORMAT_FLAT, TAKES_NOTHING },
   { "json", DBR_FORMAT_JSON, TAKES_NOTHING },
   { "json-text", DBR_FORMAT_JSON_TEXT, TAKES_NOTHING },
   { "last", DBR_FORMAT_LAST, TAKES_NOTHING },
@@ -332,6 +333,7 @@ dbr_format_apply (const DbrFormat *self, DbrFormatState *state)
     case DBR_FORMAT_DURATION:
     case DBR_FORMAT_JSON:
     case DBR_FORMAT_JSON_TEXT:
+    case DBR_FORMAT_FLAT:
     case DBR_FORMAT_LAST_LINE:
     case DBR_FORMAT_SHAPE:
     case DBR_FORMAT_TIME:

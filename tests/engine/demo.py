@@ -143,15 +143,18 @@ def converse(demo):
     plans = demo.engine.ask("GET", "/v1/plans?state=awaiting_approval", None, demo.admin).json["items"]
     if len(plans) != 2:
         raise SystemExit(f"{len(plans)} plans wait for approval, not 2")
-    heading("5. The user says yes in the chat, to the second once and for all; a worker starts")
-    worker = demo.worker()
     first, second = sorted(plans, key=lambda plan: -plan["project"])
-    wants(chat.call("plan_approve", plan=first["id"], version=first["version"]), "plan_approve", "Ready for a worker")
+    heading("5. Before the user says yes, somebody adds to the plan: a yes to what it was doesn't count")
+    task = demo.engine.ask("GET", f"/v1/plans/{first['id']}", None, demo.admin).json["tasks"][0]["id"]
+    demo.shell("note", str(task), "Mind the umlauts")
+    wants(chat.call("plan_approve", plan=first["id"], version=first["version"]), "a version that has changed", "Nothing was approved",
+          f"version {first['version'] + 1}")
+    heading("6. The user says yes in the chat to what it is now, to the second plan once and for all; a worker starts")
+    worker = demo.worker()
+    wants(chat.call("plan_approve", plan=first["id"], version=first["version"] + 1), "plan_approve", "Ready for a worker")
     wants(chat.call("plan_approve", plan=second["id"], version=second["version"], and_stop_asking=True),
           "plan_approve, and stop asking", "approval", "never")
     demo.wait("plan.done", 2)
-    heading("6. A plan of yesterday's version, approved too late")
-    chat.call("plan_approve", plan=first["id"], version=first["version"])
     heading("7. How did it go?")
     wants(chat.call("status", all=True), "status afterwards", "done")
     wants(chat.call("history", repo_url="https://git.example/demo/shop", limit=40), "history", "message.sent", "price list",

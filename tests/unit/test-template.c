@@ -21,7 +21,8 @@ static const char data[]
       "\"small\":512,\"dur\":8.5,"
       "\"dur2\":123,\"dur3\":3840.2,\"dur4\":266400,\"dur5\":59.97,\"dur6\":0.352,\"neg\":-5,"
       "\"big\":12345678901234567890,"
-      "\"text\":\"one\\ntwo\\nthree\\n\",\"evil\":\"a\\n[info] "
+      "\"text\":\"one\\ntwo\\nthree\\n\",\"lines\":\"\\n a  b \\r\\n\\n\\tc "
+      "\",\"evil\":\"a\\n[info] "
       "b\\u202ec\\u001b[31m\",\"path\":\"/opt/dags/etl.py\","
       "\"js\":\"{\\\"a\\\" : 1}\",\"obj\":{\"a\": 1, \"b\":[1, 2]},\"list\":[],\"nul\":null,"
       "\"err\":\"KeyError: 'x1' at 0x7f3a in 12 of 6f1e2d3c4b5a, id "
@@ -124,6 +125,7 @@ static const Case cases[] = {
   { "{$.run.long|cut:5} {$.run.long|cut:26} {$.run.long|cut:1} {$.failed.ti[*].id|cut:5}",
     "abcd… abcdefghijklmnopqrstuvwxyz … x, y…" },
   { "{$.run.text|one-line}", "one\\ntwo\\nthree" },
+  { "{$.run.text|flat} {$.run.lines|flat}", "one / two / three a b / c" },
   { "{$.run.text|lines}", "one\n  two\n  three" },
   { "{$.run.text|lines:2}", "one\n  two\n  (1 more line)" },
   { "{$.run.text|lines:3}", "one\n  two\n  three" },

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#define MAX_QUOTED 200 /* characters */
+
 /* ------------------------------------------------------------------- problems */
 void
 srv_call_problem (SrvCall *self, const char *field, const char *format, ...)
@@ -56,6 +58,15 @@ srv_call_problems (const SrvCall *self)
 
   return dbr_text_dup_sentence ("%s %s%s", json_string_value (json_object_get (first, "field")),
                                 json_string_value (json_object_get (first, "problem")), more);
+}
+
+char *
+srv_call_quote (const char *text)
+{
+  if (g_utf8_strlen (text, -1) <= MAX_QUOTED)
+    return g_strdup_printf ("\"%s\"", text);
+  g_autofree char *head = g_utf8_substring (text, 0, MAX_QUOTED);
+  return g_strdup_printf ("\"%s\xe2\x80\xa6\"", head);
 }
 
 SrvReply *
@@ -148,7 +159,10 @@ check_word (SrvCall *self, DbrJson value, const char *field, const SrvMember *me
   g_autoptr (GString) list = g_string_new (NULL);
   for (guint i = 0; member->words[i]; i++)
     g_string_append_printf (list, "%s%s", i ? ", " : "", member->words[i]);
-  srv_call_problem (self, field, "is none of: %s", list->str);
+  g_autofree char *word = dbr_json_dup_string (value);
+  g_autofree char *quoted = word ? srv_call_quote (word) : NULL;
+  srv_call_problem (self, field, quoted ? "%s is none of: %s" : "%sis none of: %s",
+                    quoted ? quoted : "", list->str);
 }
 
 static void
@@ -309,9 +323,13 @@ srv_call_globs (SrvCall *self, DbrJson array, const char *where)
       if (glob && srv_glob_is_valid (glob))
         json_array_append_new (list, json_string (glob));
       else if (glob)
-        srv_call_problem (self, field,
-                          "is not a glob of paths in the repository (no \"..\", no backslash, no "
-                          "control character)");
+        {
+          g_autofree char *quoted = srv_call_quote (glob);
+          srv_call_problem (self, field,
+                            "%s is not a glob of paths in the repository (no \"..\", no backslash, "
+                            "no control character)",
+                            quoted);
+        }
     }
   char *text = json_array_size (list) ? json_dumps (list, JSON_COMPACT) : NULL;
   json_decref (list);

@@ -203,7 +203,7 @@ no_project (SrvCall *self, const char *named, const char *detail)
   gint64 more = (gint64) projects->len - MIN (projects->len, MAX_NAMED);
 
   return srv_reply_problem (
-      404, "no_project", projects->len == 0 ? "The engine has no project yet: add one." : detail,
+      404, "no_project", projects->len == 0 ? "The engine has no project yet." : detail,
       json_pack ("{s:o, s:I, s:o}", "projects", list_projects (self, projects, MAX_NAMED),
                  "projects_more", (json_int_t) more, "nearest",
                  nearest_project (self, projects, named)));
@@ -217,11 +217,11 @@ only_project (SrvCall *self, SrvReply **out_refusal)
 
   if (projects->len == 1)
     return g_ptr_array_steal_index (projects, 0);
-  *out_refusal = projects->len == 0
-                     ? no_project (self, "", "")
-                     : project_needed (self, projects,
-                                       "The engine has several projects: name one by its "
-                                       "name, number or repository URL.");
+  *out_refusal
+      = projects->len == 0
+            ? no_project (self, "", "")
+            : project_needed (self, projects,
+                              "The engine has several projects, and the request names none.");
   return NULL;
 }
 
@@ -244,10 +244,17 @@ project_by_name (SrvCall *self, const char *name, SrvReply **out_refusal)
       return NULL;
     }
   detail = g_strdup_printf (
-      "%u projects have the name \"%s\": name one by its number or repository URL.", found->len,
-      name);
+      "%u projects have the name \"%s\"; each has a number and a repository URL of its own.",
+      found->len, name);
   *out_refusal = project_needed (self, found, detail);
   return NULL;
+}
+
+/* What happened stays, of projects that were removed too. */
+static gboolean
+is_history (const SrvCall *self)
+{
+  return self->request->operation == SRV_OP_TIMELINE || self->request->operation == SRV_OP_EVENTS;
 }
 
 static SrvProject *
@@ -255,7 +262,7 @@ project_by_id (SrvCall *self, gint64 id, SrvReply **out_refusal)
 {
   g_autoptr (SrvProject) project = srv_store_get (self->store, SRV_RECORD_PROJECT, id);
 
-  if (project && !project->removed)
+  if (project && (!project->removed || is_history (self)))
     return g_steal_pointer (&project);
   *out_refusal = srv_reply_missing ("project", id);
   return NULL;

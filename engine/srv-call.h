@@ -65,6 +65,9 @@ srv_call_has_problem (const SrvCall *self, const char *field);
 /* The first one as a sentence, and how many more. (transfer full) */
 char *
 srv_call_problems (const SrvCall *self);
+/* The text in quotation marks, at most 200 characters of it: what was wrong. (transfer full) */
+char *
+srv_call_quote (const char *text);
 /* 422 with all of them: code "invalid". */
 SrvReply *
 srv_call_refuse (SrvCall *self);

@@ -84,8 +84,11 @@ typedef struct
   /* Why no turn could start now; NULL: one could. @checkout nullable: none is set. */
   char *(*turn_problem) (const json_t *foreman, const char *checkout, gpointer data);
   gpointer data;
-  guint max_turns;   /* at a time, over all projects; 0: any number */
-  guint heartbeat_s; /* how often workers are to be heard of; 0: SRV_HEARTBEAT_SECONDS */
+  /* A warning about a checkout that turns can run in: a sentence; NULL: none. Nullable. */
+  char *(*checkout_note) (const char *checkout, const char *state_folder);
+  const char *state_folder; /* nullable: the engine's own, absolute */
+  guint max_turns;          /* at a time, over all projects; 0: any number */
+  guint heartbeat_s;        /* how often workers are to be heard of; 0: SRV_HEARTBEAT_SECONDS */
 } SrvWorld;
 
 guint

@@ -10,6 +10,7 @@
 #include "srv-runner.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +30,47 @@ checkout_problem (const char *checkout)
   return NULL;
 }
 
+static gboolean
+is_within (const char *path, const char *folder)
+{
+  gsize length = strlen (folder);
+
+  return strncmp (path, folder, length) == 0
+         && (path[length] == '/' || path[length] == '\0' || strcmp (folder, "/") == 0);
+}
+
+/* As it is, with no link in it; what isn't there as it was given. (transfer full) */
+static char *
+resolve (const char *path)
+{
+  char *real = realpath (path, NULL);
+  char *resolved = g_strdup (real ? real : path);
+
+  free (real);
+  return resolved;
+}
+
+static char *
+checkout_note (const char *checkout, const char *state_folder)
+{
+  g_autofree char *folder = resolve (checkout), *home = resolve (g_get_home_dir ());
+  g_autofree char *state = state_folder ? resolve (state_folder) : NULL;
+
+  if (state && is_within (folder, state))
+    return g_strdup_printf ("The checkout %s lies in the folder of the engine's state, %s: nothing "
+                            "is started there.",
+                            checkout, state);
+  if (state && is_within (state, folder))
+    return g_strdup_printf ("The checkout %s holds the folder of the engine's state, %s: only what "
+                            "is shut in is kept away from the tokens there.",
+                            checkout, state);
+  if (strcmp (folder, home) == 0)
+    return g_strdup_printf ("The checkout %s is a home folder: turns and workers may change "
+                            "everything in it.",
+                            checkout);
+  return NULL;
+}
+
 static char *
 program_problem (const char *program)
 {
@@ -41,9 +83,9 @@ program_problem (const char *program)
                           program);
 }
 
-/* The first that is wrong. */
+/* The first that is wrong. @checkout "/": which one it will be is not known. */
 static char *
-foreman_problem (const json_t *foreman)
+foreman_problem (const json_t *foreman, const char *checkout)
 {
   g_autoptr (GPtrArray) problems = srv_preset_problems (foreman);
   g_autofree char *program = NULL;
@@ -52,10 +94,16 @@ foreman_problem (const json_t *foreman)
     return g_strdup_printf ("the foreman's %s %s", (const char *) problems->pdata[0],
                             (const char *) problems->pdata[1]);
   program = srv_preset_program (foreman);
-  /* With a placeholder in it, or relative to the checkout, it is known once it starts. */
-  if (!program || strchr (program, '{') || (strchr (program, '/') && *program != '/'))
+  /* With a placeholder in it, it is known once it starts. */
+  if (!program || strchr (program, '{'))
     return NULL;
-  return program_problem (program);
+  if (!strchr (program, '/') || *program == '/')
+    return program_problem (program);
+  g_autofree char *path = g_build_filename (checkout, program, NULL);
+  if (strcmp (checkout, "/") == 0
+      || (g_file_test (path, G_FILE_TEST_IS_EXECUTABLE) && !g_file_test (path, G_FILE_TEST_IS_DIR)))
+    return NULL;
+  return g_strdup_printf ("\"%s\" is no program in the checkout %s", program, checkout);
 }
 
 static char *
@@ -70,7 +118,7 @@ turn_problem (const json_t *foreman, const char *checkout, gpointer data)
     return g_strdup ("no checkout is set");
   if (of_checkout)
     return g_strdup_printf ("the checkout %s %s", checkout, of_checkout);
-  return foreman_problem (foreman);
+  return foreman_problem (foreman, checkout);
 }
 
 void
@@ -79,6 +127,7 @@ srv_host_init (SrvHost *self)
   self->world = (SrvWorld){ .checkout_problem = checkout_problem,
                             .foreman_problems = srv_preset_problems,
                             .turn_problem = turn_problem,
+                            .checkout_note = checkout_note,
                             .data = self,
                             .max_turns = SRV_RUNNER_MAX_TURNS };
   self->refusal = 0;

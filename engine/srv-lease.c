@@ -155,13 +155,18 @@ until (const SrvLease *lease)
 }
 
 char *
-srv_lease_outcome_text (const SrvLease *lease)
+srv_lease_outcome_text (const SrvLease *lease, const SrvProject *project)
 {
   g_autofree char *end = until (lease);
+  const char *after = srv_rules_after_lease_text (project);
 
-  return g_strdup_printf ("It waits: \"%s\" holds the lease until %s, and reads it; else the "
-                          "foreman wakes for it when the lease ends.",
-                          lease->holder, end);
+  if (lease->kind_of == SRV_LEASE_HAND)
+    return g_strdup_printf (
+        "It waits: \"%s\" holds the lease until %s, and reads it; if it doesn't, %s.",
+        lease->holder, end, after);
+  return lease->kind_of == SRV_LEASE_CHAT
+             ? g_strdup (srv_rules_outcome_text (SRV_OUTCOME_ATTACHED))
+             : g_strdup_printf ("It waits: a turn of the foreman is running; %s.", after);
 }
 
 SrvReply *
@@ -170,13 +175,16 @@ srv_lease_reply_held (const SrvLease *lease)
   g_autofree char *end = until (lease);
   g_autofree char *detail
       = lease->kind_of == SRV_LEASE_CHAT ? g_strdup_printf (
-            "A chat (\"%s\") is attached to the project: detach it first.", lease->holder)
+            "A chat (\"%s\") is attached to the project, with lease %" G_GINT64_FORMAT
+            ", which ends with it.",
+            lease->holder, lease->id)
         : lease->kind_of == SRV_LEASE_HAND
-            ? g_strdup_printf ("\"%s\" holds lease %" G_GINT64_FORMAT
-                               " of the project until %s: end it, or wait.",
+            ? g_strdup_printf ("\"%s\" holds lease %" G_GINT64_FORMAT " of the project until %s.",
                                lease->holder, lease->id, end)
-            : g_strdup_printf ("A turn of the foreman (\"%s\") is running: wait for its end.",
-                               lease->holder);
+            : g_strdup_printf (
+                "A turn of the foreman (\"%s\") is running, with lease %" G_GINT64_FORMAT
+                ", which ends with it.",
+                lease->holder, lease->id);
 
   return srv_reply_conflict ("lease_held", detail,
                              json_pack ("{s:o}", "lease", srv_render_lease (lease)));

@@ -50,9 +50,9 @@ srv_lease_finish (SrvCall *call,
                   SrvLeaseEnd end,
                   const char *text);
 
-/* Why a message waits for a lease that was taken by hand. (transfer full) */
+/* Why a message waits while there is the lease, and what comes after it. (transfer full) */
 char *
-srv_lease_outcome_text (const SrvLease *lease);
+srv_lease_outcome_text (const SrvLease *lease, const SrvProject *project);
 /* 409 lease_held: who holds it, and what to do. */
 SrvReply *
 srv_lease_reply_held (const SrvLease *lease);

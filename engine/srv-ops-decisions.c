@@ -53,10 +53,10 @@ check_shown (SrvCall *call, const SrvPlanSet *set)
     return not_waiting (call, plan);
   if (shown == plan->version)
     return NULL;
-  g_autofree char *detail = g_strdup_printf (
-      "Plan %" G_GINT64_FORMAT " has changed: it is at version %" G_GINT64_FORMAT
-      ", not %" G_GINT64_FORMAT ". Show the user what it is now, and decide about that version.",
-      plan->id, plan->version, shown);
+  g_autofree char *detail
+      = g_strdup_printf ("Plan %" G_GINT64_FORMAT " has changed: it is at version %" G_GINT64_FORMAT
+                         ", not %" G_GINT64_FORMAT ".",
+                         plan->id, plan->version, shown);
   return srv_reply_conflict ("plan_changed", detail,
                              json_pack ("{s:I, s:s}", "version", (json_int_t) plan->version,
                                         "state", srv_plan_state_words[plan->state]));
@@ -164,22 +164,6 @@ stop_asking (SrvCall *call, SrvPlanSet *set, guint reasons)
   return changes;
 }
 
-static json_t *
-started_tasks (SrvPlanSet *set, GHashTable *ready_before)
-{
-  json_t *started = json_array ();
-
-  for (guint i = 0; i < set->tasks->len; i++)
-    {
-      const SrvTask *task = g_ptr_array_index (set->tasks, i);
-      if (task->state == SRV_TASK_READY && !g_hash_table_contains (ready_before, task))
-        json_array_append_new (started,
-                               json_pack ("{s:I, s:s, s:o}", "id", (json_int_t) task->id, "title",
-                                          task->title, "branch", srv_render_text (task->branch)));
-    }
-  return started;
-}
-
 SrvReply *
 srv_op_PLAN_APPROVE (SrvCall *call)
 {
@@ -191,7 +175,6 @@ srv_op_PLAN_APPROVE (SrvCall *call)
   SrvReply *refusal = NULL;
   guint chosen = 0;
   g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, call->request->id, &refusal);
-  g_autoptr (GHashTable) ready_before = g_hash_table_new (NULL, NULL);
 
   if (!set)
     return refusal;
@@ -201,9 +184,7 @@ srv_op_PLAN_APPROVE (SrvCall *call)
   if ((refusal = check_shown (call, set))
       || (refusal = choose_reasons (call, srv_plan_set_reasons (set), &chosen)))
     return refusal;
-  for (guint i = 0; i < set->tasks->len; i++)
-    if (set->values[i].state == SRV_TASK_READY)
-      g_hash_table_add (ready_before, g_ptr_array_index (set->tasks, i));
+  g_autoptr (GHashTable) ready_before = srv_plan_set_ready (set);
   json_t *changes = stop_asking (call, set, chosen);
   srv_plan_set_decided (call, set, SRV_DECISION_APPROVED);
   set->plan->version++;
@@ -216,7 +197,7 @@ srv_op_PLAN_APPROVE (SrvCall *call)
       set, 200,
       json_pack ("{s:o, s:o, s:o}", "plan",
                  srv_render_plan (call, set, SRV_WITH_TASKS | SRV_WITH_BRIEFS), "started",
-                 started_tasks (set, ready_before), "settings_changed", changes));
+                 srv_render_started (set, ready_before), "settings_changed", changes));
   srv_project_still_waiting (call, set->project->id, reply->body);
   return reply;
 }

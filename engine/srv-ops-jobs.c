@@ -226,8 +226,8 @@ own_job (SrvCall *call, const SrvMember *members, guint n_members, SrvReply **ou
 static SrvReply *
 job_over (const SrvJob *job)
 {
-  g_autofree char *detail = g_strdup_printf ("Job %" G_GINT64_FORMAT " is %s: stop its command.",
-                                             job->id, srv_job_state_words[job->state]);
+  g_autofree char *detail = g_strdup_printf ("Job %" G_GINT64_FORMAT " is over: it is %s.", job->id,
+                                             srv_job_state_words[job->state]);
 
   return srv_reply_conflict ("job_over", detail,
                              json_pack ("{s:s}", "state", srv_job_state_words[job->state]));

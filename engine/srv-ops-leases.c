@@ -68,7 +68,7 @@ own_lease (SrvCall *call, SrvReply **out_refusal)
   if (call->actor.role == SRV_ROLE_FOREMAN && call->actor.lease != lease->id)
     *out_refusal = srv_reply_forbidden ("not_your_lease", "This lease is another holder's.");
   else if (srv_rules_lease_is_over (lease->expires, lease->ended, call->now))
-    *out_refusal = srv_reply_conflict ("lease_over", "The lease has ended: take a new one.", NULL);
+    *out_refusal = srv_reply_conflict ("lease_over", "The lease has ended.", NULL);
   return *out_refusal ? NULL : g_steal_pointer (&lease);
 }
 

@@ -126,9 +126,8 @@ render_sent (SrvCall *call,
                                           lease ? (SrvLeaseKind) lease->kind_of : 0);
   if (outcome == SRV_OUTCOME_WOKE && srv_turns_are_full (call))
     outcome = SRV_OUTCOME_BUSY;
-  g_autofree char *line = outcome == SRV_OUTCOME_LEASED
-                              ? srv_lease_outcome_text (lease)
-                              : srv_trouble_outcome_text (call, project, outcome);
+  g_autofree char *line = lease ? srv_lease_outcome_text (lease, project)
+                                : srv_trouble_outcome_text (call, project, outcome);
   json_t *body = srv_render_message (call, message);
 
   json_object_set_new (body, "repeat", json_boolean (is_repeat));

@@ -99,15 +99,19 @@ srv_plan_check_match (SrvCall *call, const SrvPlan *plan, gboolean needed)
   g_autofree char *version = g_strdup_printf ("%" G_GINT64_FORMAT, plan->version);
 
   if (!if_match && needed)
-    return srv_reply_problem (
-        428, "if_match_needed",
-        "Send If-Match with the version of the plan that the change was made for.",
-        json_pack ("{s:I}", "version", (json_int_t) plan->version));
+    {
+      g_autofree char *missing = g_strdup_printf (
+          "The request has no If-Match with the version of the plan that the change was made for; "
+          "plan %" G_GINT64_FORMAT " is at version %s.",
+          plan->id, version);
+      return srv_reply_problem (428, "if_match_needed", missing,
+                                json_pack ("{s:I}", "version", (json_int_t) plan->version));
+    }
   if (!if_match || strcmp (if_match, version) == 0)
     return NULL;
-  g_autofree char *detail = g_strdup_printf ("The plan is at version %s, not %.20s: read it again, "
-                                             "and make the change for what it is now.",
-                                             version, if_match);
+  g_autofree char *detail
+      = g_strdup_printf ("Plan %" G_GINT64_FORMAT " has changed: it is at version %s, not %.20s.",
+                         plan->id, version, if_match);
   return srv_reply_problem (412, "version_conflict", detail,
                             json_pack ("{s:I}", "version", (json_int_t) plan->version));
 }
@@ -127,15 +131,15 @@ srv_plan_check_open (const SrvPlanSet *set)
   if (plan->state == SRV_PLAN_AWAITING_APPROVAL || plan->state == SRV_PLAN_ACTIVE
       || plan->state == SRV_PLAN_FAILED)
     return NULL;
-  g_autofree char *detail = g_strdup_printf (
-      "Plan %" G_GINT64_FORMAT " is %s: it can't be changed any more. Make a new one.", plan->id,
-      srv_plan_state_words[plan->state]);
+  g_autofree char *detail
+      = g_strdup_printf ("Plan %" G_GINT64_FORMAT " is %s: it can't be changed any more.", plan->id,
+                         srv_plan_state_words[plan->state]);
   return srv_reply_conflict ("plan_over", detail,
                              json_pack ("{s:s}", "state", srv_plan_state_words[plan->state]));
 }
 
 static void
-amend_cancel (SrvCall *call, SrvPlanSet *set, DbrJson array)
+amend_cancel (SrvCall *call, SrvPlanSet *set, DbrJson array, const char *reason)
 {
   guint i = 0;
 
@@ -150,7 +154,7 @@ amend_cancel (SrvCall *call, SrvPlanSet *set, DbrJson array)
       else if (task->state == SRV_TASK_CANCELLED)
         srv_call_problem (call, field, "is cancelled already");
       else
-        srv_plan_set_cancel (call, set, task, "The plan was amended.");
+        srv_plan_set_cancel (call, set, task, reason ? reason : "The plan was amended.");
     }
 }
 
@@ -208,7 +212,7 @@ amend_link (SrvCall *call, SrvPlanSet *set, DbrJson array)
 }
 
 static void
-amend (SrvCall *call, SrvPlanSet *set, DbrJson body)
+amend (SrvCall *call, SrvPlanSet *set, DbrJson body, const char *reason)
 {
   guint before = set->tasks->len;
 
@@ -216,7 +220,7 @@ amend (SrvCall *call, SrvPlanSet *set, DbrJson body)
     srv_text_set (&set->plan->title, srv_call_text (call, body, "title"));
   if (srv_call_has (body, "summary"))
     srv_text_set (&set->plan->summary, srv_call_text (call, body, "summary"));
-  amend_cancel (call, set, dbr_json_get (body, "cancel"));
+  amend_cancel (call, set, dbr_json_get (body, "cancel"), reason);
   srv_plan_set_drop_cancelled (set, call->now);
   amend_update (call, set, dbr_json_get (body, "update"));
   add_tasks (call, set, dbr_json_get (body, "add"), "add");
@@ -235,8 +239,10 @@ srv_op_PLAN_AMEND (SrvCall *call)
     { "add", SRV_MEMBER_ARRAY, 0, 0, SRV_MAX_TASKS, NULL },
     { "update", SRV_MEMBER_ARRAY, 0, 0, SRV_MAX_TASKS, NULL },
     { "cancel", SRV_MEMBER_ARRAY, 0, 0, SRV_MAX_TASKS, NULL },
+    { "reason", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL },
   };
   DbrJson body = call->request->body;
+  const char *reason = srv_call_text (call, body, "reason");
   SrvReply *refusal = NULL;
   g_autoptr (SrvPlanSet) set = srv_plan_set_load (call, call->request->id, &refusal);
 
@@ -244,18 +250,24 @@ srv_op_PLAN_AMEND (SrvCall *call)
       || (refusal = srv_plan_check_open (set)))
     return refusal;
   srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
-  if (dbr_json_count (body) == 0)
-    srv_call_problem (call, "body", "changes nothing: give title, summary, add, update or cancel");
+  if (dbr_json_count (body) == (srv_call_has (body, "reason") ? 1u : 0u))
+    srv_call_problem (call, "body",
+                      "changes nothing: it has none of title, summary, add, update and cancel");
+  if (reason && !*reason)
+    reason = NULL;
+  g_autoptr (GHashTable) ready_before = srv_plan_set_ready (set);
   if (!srv_call_is_bad (call))
-    amend (call, set, body);
+    amend (call, set, body, reason);
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
   set->plan->version++;
-  srv_call_eventf (call, SRV_EVENT_PLAN_AMENDED, set->plan, "Version %" G_GINT64_FORMAT ".",
-                   set->plan->version);
+  srv_call_eventf (call, SRV_EVENT_PLAN_AMENDED, set->plan, "Version %" G_GINT64_FORMAT "%s%s",
+                   set->plan->version, reason ? ": " : ".", reason ? reason : "");
   srv_plan_set_judge (call, set);
   srv_plan_set_settle (call, set);
-  return reply_plan (call, set, 200);
+  SrvReply *reply = reply_plan (call, set, 200);
+  json_object_set_new (reply->body, "started", srv_render_started (set, ready_before));
+  return reply;
 }
 
 /* ---------------------------------------------------------------------- reads */

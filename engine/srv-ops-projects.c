@@ -92,6 +92,68 @@ srv_project_still_waiting (SrvCall *call, gint64 project, json_t *body)
   json_object_set_new (body, "still_waiting_more", json_integer (more));
 }
 
+/* ---------------------------------------------------------------------- names */
+/* Names another project, whatever it may be called: a number, or a URL in some spelling. */
+static gboolean
+reads_as_selector (const char *name)
+{
+  g_autofree char *url = srv_repo_url_canonical (name);
+
+  return name[strspn (name, "0123456789")] == '\0' || url || strstr (name, "://")
+         || strcmp (name, "~") == 0;
+}
+
+/* Files of earlier programs may have several; the first. */
+static SrvProject *
+find_namesake (SrvCall *call, const char *name)
+{
+  return srv_store_find_one (call->store, SRV_FIND_PROJECTS_BY_NAME, 0, 0, name);
+}
+
+static void
+check_name (SrvCall *call, DbrJson body, const SrvProject *project)
+{
+  const char *name = srv_call_text (call, body, "name");
+
+  if (!name || srv_call_has_problem (call, "name")
+      || (project && strcmp (project->name, name) == 0))
+    return;
+  g_autofree char *quoted = srv_call_quote (name);
+  g_autoptr (SrvProject) same = find_namesake (call, name);
+  if (reads_as_selector (name))
+    srv_call_problem (call, "name", "%s would be taken for a project's number or URL", quoted);
+  else if (same)
+    srv_call_problem (call, "name", "%s is the name of project %" G_GINT64_FORMAT " (%s) already",
+                      quoted, same->id, same->repo_url);
+}
+
+static gboolean
+is_free_name (SrvCall *call, const char *name)
+{
+  g_autoptr (SrvProject) same = find_namesake (call, name);
+
+  return !same && !reads_as_selector (name);
+}
+
+/* Of "https://host/owner/name": name, else owner-name, else that with a number. (transfer full) */
+static char *
+default_name (SrvCall *call, const char *url)
+{
+  g_auto (GStrv) parts = g_strsplit (strstr (url, "://") + 3, "/", -1);
+  guint n = g_strv_length (parts);
+  g_autofree char *last = g_strndup (parts[n - 1], SRV_MAX_NAME);
+  g_autofree char *owned = g_strdup_printf ("%.40s-%.50s", n > 1 ? parts[n - 2] : "", last);
+  char *name = g_utf8_make_valid (last, -1);
+
+  for (guint i = 1; !is_free_name (call, name); i++)
+    {
+      g_autofree char *next = i > 1 ? g_strdup_printf ("%s-%u", owned, i) : g_strdup (owned);
+      g_free (name);
+      name = g_utf8_make_valid (next, -1);
+    }
+  return name;
+}
+
 /* -------------------------------------------------------------------- members */
 #define PROJECT_MEMBERS \
   { "name", SRV_MEMBER_NAME, 0, 0, 0, NULL }, \
@@ -138,9 +200,9 @@ check_foreman (SrvCall *call, DbrJson command, const SrvProject *project)
   if ((json_object_get (foreman, "preset") != NULL) == has_command)
     srv_call_problem (call, "foreman_command",
                       has_command
-                          ? "needs either a preset or a command, not both"
-                          : "needs a preset or a command: model and environment alone change a "
-                            "foreman that is set already");
+                          ? "has a preset and a command: it takes one of them"
+                          : "has neither a preset nor a command: model and environment alone "
+                            "change a foreman that is set already");
   if (!call->world)
     return;
   g_autoptr (GPtrArray) problems = call->world->foreman_problems (foreman);
@@ -195,21 +257,23 @@ check_checkout (SrvCall *call, DbrJson body)
 {
   const char *checkout = srv_call_text (call, body, "checkout");
 
-  if (srv_call_has_problem (call, "checkout"))
+  if (!checkout || srv_call_has_problem (call, "checkout"))
     return;
-  if (checkout && *checkout != '/')
-    srv_call_problem (call, "checkout", "is not an absolute path");
-  else if (checkout && call->world)
+  g_autofree char *quoted = srv_call_quote (checkout);
+  if (*checkout != '/')
+    srv_call_problem (call, "checkout", "%s is not an absolute path", quoted);
+  else if (call->world)
     {
       g_autofree char *problem = call->world->checkout_problem (checkout);
       if (problem)
-        srv_call_problem (call, "checkout", "%s", problem);
+        srv_call_problem (call, "checkout", "%s %s", quoted, problem);
     }
 }
 
 static void
 check_members (SrvCall *call, DbrJson body, const SrvProject *project)
 {
+  check_name (call, body, project);
   check_checkout (call, body);
   check_command (call, dbr_json_get (body, "foreman_command"), project);
   check_settings (call, dbr_json_get (body, "settings"));
@@ -248,7 +312,11 @@ srv_op_PROJECT_ADD (SrvCall *call)
   const char *url = srv_call_text (call, body, "repo_url");
   g_autofree char *canonical = url ? srv_repo_url_canonical (url) : NULL;
   if (url && !canonical)
-    srv_call_problem (call, "repo_url", "is not a repository URL: like https://host/owner/name");
+    {
+      g_autofree char *quoted = srv_call_quote (url);
+      srv_call_problem (call, "repo_url",
+                        "%s is not a repository URL as https://host/owner/name is one", quoted);
+    }
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
   g_autoptr (SrvProject) same
@@ -263,7 +331,8 @@ srv_op_PROJECT_ADD (SrvCall *call)
     }
   g_autoptr (SrvProject) project = SrvProject_new ();
   project->repo_url = g_strdup (canonical);
-  project->name = g_strdup (strrchr (canonical, '/') + 1);
+  if (!srv_call_has (body, "name"))
+    project->name = default_name (call, canonical);
   project->approval = SRV_APPROVAL_ALWAYS;
   project->max_tasks = SRV_DEFAULT_MAX_TASKS;
   project->protected_paths = g_strdup ("[]");
@@ -405,9 +474,9 @@ srv_op_PROJECT_REMOVE (SrvCall *call)
     return srv_call_refuse (call);
   if (project->n_live > 0)
     {
-      g_autofree char *detail = g_strdup_printf (
-          "The project has %" G_GINT64_FORMAT " live plan%s: reject or cancel %s first.",
-          project->n_live, project->n_live == 1 ? "" : "s", project->n_live == 1 ? "it" : "them");
+      g_autofree char *detail = g_strdup_printf ("The project has %" G_GINT64_FORMAT
+                                                 " live plan%s, and can't be removed while it has.",
+                                                 project->n_live, project->n_live == 1 ? "" : "s");
       return srv_reply_conflict ("project_busy", detail,
                                  json_pack ("{s:I}", "live_plans", (json_int_t) project->n_live));
     }

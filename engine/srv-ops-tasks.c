@@ -193,6 +193,7 @@ srv_op_TASK_CANCEL (SrvCall *call)
   if (dbr_json_get_boolean (dbr_json_get (body, "dependents")))
     srv_rules_dependents (set->values, set->tasks->len, task->id, ids);
   g_array_prepend_val (ids, task->id);
+  g_autoptr (GHashTable) ready_before = srv_plan_set_ready (set);
   json_t *cancelled = json_array ();
   for (guint i = 0; i < ids->len; i++)
     {
@@ -205,9 +206,10 @@ srv_op_TASK_CANCEL (SrvCall *call)
   set->plan->version++;
   srv_plan_set_judge (call, set);
   srv_plan_set_settle (call, set);
-  return srv_plan_set_reply (
-      set, 200,
-      json_pack ("{s:o, s:o}", "cancelled", cancelled, "plan", srv_render_plan (call, set, 0)));
+  return srv_plan_set_reply (set, 200,
+                             json_pack ("{s:o, s:o, s:o}", "cancelled", cancelled, "started",
+                                        srv_render_started (set, ready_before), "plan",
+                                        srv_render_plan (call, set, 0)));
 }
 
 /* ------------------------------------------------------------- retry and note */

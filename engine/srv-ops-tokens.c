@@ -73,12 +73,14 @@ srv_op_TOKEN_REVOKE (SrvCall *call)
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
   if (token->lease)
-    return srv_reply_conflict ("token_of_lease", "This token is a lease's: end the lease.", NULL);
+    return srv_reply_conflict ("token_of_lease", "This token is a lease's, and ends with it.",
+                               NULL);
   if (token->revoked)
     return srv_reply_conflict ("token_revoked", "The token is revoked already.", NULL);
   if (is_last_admin (call, token))
     return srv_reply_conflict (
-        "last_admin", "This is the last admin token that is good: make another one first.", NULL);
+        "last_admin",
+        "This is the last admin token that is good: without one nobody could make another.", NULL);
   token->revoked = call->now;
   srv_store_put (call->store, token);
   srv_call_event (call, SRV_EVENT_TOKEN_REVOKED, SRV_ABOUT_NOTHING, token->id, token->name);

@@ -244,6 +244,20 @@ srv_plan_set_change (SrvPlanSet *self, SrvTask *task, gint64 now)
   g_hash_table_add (self->changed, task);
 }
 
+GHashTable *
+srv_plan_set_ready (const SrvPlanSet *self)
+{
+  GHashTable *ready = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < self->tasks->len; i++)
+    {
+      SrvTask *task = g_ptr_array_index (self->tasks, i);
+      if (task->state == SRV_TASK_READY)
+        g_hash_table_add (ready, task);
+    }
+  return ready;
+}
+
 /* ----------------------------------------------------------------- cancelling */
 static void
 stop_job (SrvCall *call, SrvTask *task)

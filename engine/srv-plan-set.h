@@ -64,6 +64,9 @@ srv_plan_set_cancel (SrvCall *call, SrvPlanSet *self, SrvTask *task, const char 
 /* takes cancelled tasks out of what others depend on; settle does it too. */
 void
 srv_plan_set_drop_cancelled (SrvPlanSet *self, gint64 now);
+/* The tasks that are ready: what is ready later and not among them became so. (transfer full) */
+GHashTable *
+srv_plan_set_ready (const SrvPlanSet *self);
 /* Makes the values anew from the tasks. */
 void
 srv_plan_set_refresh (SrvPlanSet *self);

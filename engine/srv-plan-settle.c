@@ -26,20 +26,40 @@ settle_tasks (SrvCall *call, SrvPlanSet *self, gboolean is_approved)
     }
 }
 
+/* "3 done, 1 failed": the states that tasks are in, what is over first. (transfer full) */
+static char *
+counts_text (const SrvPlanSet *self)
+{
+  static const SrvTaskState order[]
+      = { SRV_TASK_DONE,    SRV_TASK_FAILED, SRV_TASK_CANCELLED, SRV_TASK_REVIEW,
+          SRV_TASK_RUNNING, SRV_TASK_READY,  SRV_TASK_PLANNED };
+  g_autoptr (GString) text = g_string_new (NULL);
+  guint of[SRV_N_TASK_STATES] = { 0 };
+
+  for (guint i = 0; i < self->tasks->len; i++)
+    of[self->values[i].state]++;
+  for (guint i = 0; i < G_N_ELEMENTS (order); i++)
+    if (of[order[i]] > 0)
+      g_string_append_printf (text, "%s%u %s", text->len > 0 ? ", " : "", of[order[i]],
+                              srv_task_state_words[order[i]]);
+  return g_strdup (text->str);
+}
+
 static void
 say_plan_state (SrvCall *call, SrvPlanSet *self)
 {
   SrvPlan *plan = self->plan;
   gboolean is_over = !srv_plan_is_live (plan);
+  g_autofree char *counts = counts_text (self);
 
   plan->finished = is_over ? call->now : 0;
   if (plan->state == SRV_PLAN_DONE || plan->state == SRV_PLAN_FAILED)
     self->project->wake = 1;
   if (plan->state == SRV_PLAN_DONE)
-    srv_call_eventf (call, SRV_EVENT_PLAN_DONE, plan, "All tasks of the plan are done.");
+    srv_call_eventf (call, SRV_EVENT_PLAN_DONE, plan, "The plan is done. Its tasks: %s.", counts);
   else if (plan->state == SRV_PLAN_FAILED)
     srv_call_eventf (call, SRV_EVENT_PLAN_FAILED, plan,
-                     "Nothing of the plan can go on: a task failed.");
+                     "Nothing of the plan can go on. Its tasks: %s.", counts);
   else if (plan->state == SRV_PLAN_CANCELLED)
     srv_call_eventf (call, SRV_EVENT_PLAN_CANCELLED, plan, "All tasks of the plan are cancelled.");
   else if (plan->state == SRV_PLAN_ACTIVE && self->was_finished)

@@ -375,6 +375,22 @@ srv_render_plan (SrvCall *call, SrvPlanSet *set, SrvRenderFlags flags)
   return body;
 }
 
+json_t *
+srv_render_started (const SrvPlanSet *set, GHashTable *ready_before)
+{
+  json_t *started = json_array ();
+
+  for (guint i = 0; i < set->tasks->len; i++)
+    {
+      const SrvTask *task = g_ptr_array_index (set->tasks, i);
+      if (task->state == SRV_TASK_READY && !g_hash_table_contains (ready_before, task))
+        json_array_append_new (started,
+                               json_pack ("{s:I, s:s, s:o}", "id", (json_int_t) task->id, "title",
+                                          task->title, "branch", srv_render_text (task->branch)));
+    }
+  return started;
+}
+
 /* --------------------------------------------------------------------- others */
 static json_t *
 project_name (SrvCall *call, gint64 id)

@@ -38,6 +38,9 @@ typedef enum
 } SrvRenderFlags;
 json_t *
 srv_render_plan (SrvCall *call, SrvPlanSet *set, SrvRenderFlags flags);
+/* The tasks that became ready since srv_plan_set_ready() said @ready_before: [{id, title, branch}]. */
+json_t *
+srv_render_started (const SrvPlanSet *set, GHashTable *ready_before);
 /* @set must hold it; @brief nullable: left out. */
 json_t *
 srv_render_task (SrvPlanSet *set, guint i, const char *brief);

@@ -70,11 +70,10 @@ srv_replays_find (SrvReplays *self,
   if (!kept)
     return NULL;
   if (g_strcmp0 (kept->request, fingerprint) != 0)
-    return srv_reply_problem (
-        422, "idempotency_mismatch",
-        "This Idempotency-Key came before with another request: use a new key for a new request.",
-        json_pack ("{s:[{s:s, s:s}]}", "errors", "field", "Idempotency-Key", "problem",
-                   "came before with another request"));
+    return srv_reply_problem (422, "idempotency_mismatch",
+                              "This Idempotency-Key came before with another request.",
+                              json_pack ("{s:[{s:s, s:s}]}", "errors", "field", "Idempotency-Key",
+                                         "problem", "came before with another request"));
   const char *body = kept->secret ? g_hash_table_lookup (self->secrets, &kept->id) : kept->body;
   if (!body)
     return srv_reply_problem (409, "secret_gone",

@@ -428,11 +428,22 @@ srv_rules_outcome (gboolean has_command,
     return kind == SRV_LEASE_CHAT   ? SRV_OUTCOME_ATTACHED
            : kind == SRV_LEASE_HAND ? SRV_OUTCOME_LEASED
                                     : SRV_OUTCOME_TURN_RUNNING;
-  if (is_held)
-    return SRV_OUTCOME_HOLD;
+  /* First, as a hold that ends would wake nobody. */
   if (!has_command)
     return SRV_OUTCOME_NO_COMMAND;
+  if (is_held)
+    return SRV_OUTCOME_HOLD;
   return is_troubled ? SRV_OUTCOME_TROUBLE : SRV_OUTCOME_WOKE;
+}
+
+const char *
+srv_rules_after_lease_text (const SrvProject *project)
+{
+  if (!project->command)
+    return "the project has no foreman that would wake for it when that ends";
+  return project->held ? "the foreman wakes for it once that has ended and the hold on the project "
+                         "is released"
+                       : "the foreman wakes for it when that ends";
 }
 
 const char *
@@ -445,10 +456,10 @@ srv_rules_outcome_text (SrvOutcome outcome)
     case SRV_OUTCOME_ATTACHED:
       return "It waits for the chat that is attached to the project, which reads it next.";
     case SRV_OUTCOME_TURN_RUNNING:
-      return "It waits: a turn of the foreman is running, and the next one begins when that ends.";
+      return "It waits: a turn of the foreman is running.";
     case SRV_OUTCOME_NO_COMMAND:
-      return "It waits: the project has no foreman command, so nothing wakes for it until one is "
-             "set or a chat attaches.";
+      return "It waits: the project has no foreman, so nothing wakes for it until a preset or a "
+             "command is set, or a chat attaches.";
     case SRV_OUTCOME_HOLD:
       return "It waits: the project is on hold, and the foreman wakes once the hold is released.";
     case SRV_OUTCOME_BUSY:

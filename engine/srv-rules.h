@@ -141,6 +141,9 @@ srv_rules_outcome (gboolean has_command,
                    SrvLeaseKind kind);
 const char *
 srv_rules_outcome_text (SrvOutcome outcome);
+/* Who comes for what a lease leaves unread; stands within a sentence that says which lease. */
+const char *
+srv_rules_after_lease_text (const SrvProject *project);
 
 /* ---- repository URLs */
 /**

@@ -351,6 +351,8 @@ srv_cmd_serve (int argc, char **argv)
   signal (SIGPIPE, SIG_IGN);
   if (!places_check (&options) || !state_prepare (&options))
     return 1;
+  g_autofree char *folder = g_path_get_dirname (options.state);
+  options.host.world.state_folder = folder;
   engine = engine_open (&options);
   return engine ? serve (engine, &options) : 1;
 }

@@ -52,7 +52,8 @@ check_branch (SrvCall *call, DbrJson object, const char *where)
   if (branch && !is_branch (branch))
     {
       g_autofree char *field = g_strdup_printf ("%s%sbranch", where, *where ? "." : "");
-      srv_call_problem (call, field, "is not a name that git takes for a branch");
+      g_autofree char *quoted = srv_call_quote (branch);
+      srv_call_problem (call, field, "%s is not a name that git takes for a branch", quoted);
     }
 }
 

@@ -238,6 +238,42 @@ srv_trouble_outcome_text (SrvCall *call, const SrvProject *project, SrvOutcome o
   return g_strdup_printf ("It waits. %s", text);
 }
 
+static gboolean
+is_same_folder (const char *a, const char *b)
+{
+  g_autofree char *first = a ? g_canonicalize_filename (a, "/") : NULL;
+  g_autofree char *second = g_canonicalize_filename (b, "/");
+
+  return g_strcmp0 (first, second) == 0;
+}
+
+/* Of other projects by their names: links that lead there too are not followed. */
+static void
+note_checkout (SrvCall *call, const SrvProject *project, json_t *notes)
+{
+  const SrvWorld *world = call->world;
+  g_autofree char *warning = world && world->checkout_note
+                                 ? world->checkout_note (project->checkout, world->state_folder)
+                                 : NULL;
+  g_autoptr (GPtrArray) others
+      = srv_store_find (call->store, SRV_FIND_PROJECTS, 0, 0, NULL, SRV_MAX_PAGE);
+
+  if (warning)
+    json_array_append_new (notes, json_string (warning));
+  for (guint i = 0; i < others->len; i++)
+    {
+      const SrvProject *other = g_ptr_array_index (others, i);
+      if (other->id == project->id || !is_same_folder (other->checkout, project->checkout))
+        continue;
+      g_autofree char *text = g_strdup_printf (
+          "Project %" G_GINT64_FORMAT
+          " (\"%s\") has the same checkout: turns and workers of both work in one folder.",
+          other->id, other->name);
+      json_array_append_new (notes, json_string (text));
+      return;
+    }
+}
+
 json_t *
 srv_trouble_notes (SrvCall *call, const SrvProject *project)
 {
@@ -251,6 +287,8 @@ srv_trouble_notes (SrvCall *call, const SrvProject *project)
     json_array_append_new (
         notes, json_string (
                    "No checkout is set: turns and workers have no folder to run in until it is."));
+  else
+    note_checkout (call, project, notes);
   const SrvWorld *world = call->world;
   if (!world || !project->command)
     return notes;

@@ -117,7 +117,7 @@ def set_up(world):
 
 def ask(client, coordinator):
     client("several projects and none named", "ask_foreman", {"text": "Add search"}, "several projects", SHOP, BLOG, status=1)
-    text = client("asks one", "ask_foreman", {"text": "Add search", "repo_url": SHOP}, "Message ", "no foreman command")
+    text = client("asks one", "ask_foreman", {"text": "Add search", "repo_url": SHOP}, "Message ", "no foreman")
     client("asks it again", "ask_foreman", {"text": "Add search", "repo_url": "ssh://git@example.org/acme/shop"}, "A repeat of message ",
            "reword it")
     coordinator("a project that is not there", "ask_foreman", {"text": "x", "repo_url": "https://example.org/a/b"}, "404",

@@ -434,7 +434,7 @@ def test_refusals():
         admin = engine.admin()
         project = engine.ask("POST", "/v1/projects", {"repo_url": "https://git.example/a/b", "checkout": str(engine.folder),
                                                       "foreman_command": {"command": ["/bin/true"]}}, admin).json
-        TAP.ok("bwrap is not installed" in project["notes"][0], "adding a project warns of it", project["notes"])
+        TAP.ok("bwrap is not installed" in project["notes"][-1], "adding a project warns of it", project["notes"])
         said = engine.ask("POST", f"/v1/projects/{project['id']}/messages", {"text": "hi"}, admin).json
         TAP.ok(said["outcome"] == "trouble" and "bwrap is not installed" in said["outcome_text"], "who asks is told", said)
         seen = engine.ask("GET", "/v1/events?after=0&wait=0", None, admin).json

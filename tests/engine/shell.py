@@ -110,16 +110,17 @@ def projects(shell):
 
 
 def namesakes(shell):
-    """Of one name, one with a foreman that can't run: each is named so that it can be, its trouble is told once."""
+    """A name is one project's: another gets one that can be typed; with a foreman that can't run its trouble is told once."""
     (shell.folder / "none").mkdir()
-    shell.type("good", "project add https://example.org/you/app checkout=none 'command=[\"/none/foreman\"]'", 0, "Added project", "No turn can start now")
-    shell.type("of one name", "status app", 1, "2 projects have the name", "https://example.org/me/app, https://example.org/you/app")
-    shell.type("several", "ask hello", 1, "project=: https://example.org/me/app, docs, https://example.org/you/app")
-    shell.type("by its URL", "ask project=https://example.org/you/app hello", 0, "It waits. The foreman can't run", "!..")
-    text = shell.type("its trouble", "status https://example.org/you/app", 0, "project app: The foreman can't run", "!just now. Setting")
+    shell.type("taken", "project add https://example.org/you/app name=app", 1, '"app" is the name of project ', "https://example.org/me/app")
+    shell.type("good", "project add https://example.org/you/app checkout=none 'command=[\"/none/foreman\"]'", 0, "Added project", "you-app", "No turn can start now")
+    shell.type("several", "ask hello", 1, "project=: app, docs, you-app")
+    shell.type("its own name", "ask project=you-app hello", 0, "It waits. The foreman can't run", "!..")
+    text = shell.type("its trouble", "status https://example.org/you/app", 0, "project you-app: The foreman can't run", "!just now. Setting")
     TAP.equal((text.count("/none/foreman"), "trouble" in text), (1, False), "is told once")
     shell.type("its trouble", "project list", 0, "foreman's trouble, since ", "/none/foreman", ", next try ", "!next try just")
-    shell.type("whose doing", "history https://example.org/you/app", 0, "turn.crashed | engine runner | project app")
+    shell.type("whose doing", "history you-app", 0, "turn.crashed | engine runner | project you-app")
+    shell.type("taken", "project set you-app name=docs", 1, '"docs" is the name of project ')
     shell.type("good", "project remove https://example.org/you/app", 0, "Removed project")
 
 
@@ -187,7 +188,7 @@ def decisions(shell, foreman):
                "drawbridge engine work -- COMMAND", "drawbridge engine token new worker NAME")
     shell.type("decided already", f"approve {number} {version + 1}", 1, "Nothing was changed", f"drawbridge engine plan {number}")
     shell.type("decided already", f"reject {number} {version + 1}", 1, "Nothing was changed", f"drawbridge engine cancel plan={number}")
-    shell.type("live plans", "project remove app", 1, "has 1 live plan: reject or cancel it first", "drawbridge engine reject PLAN VERSION", "drawbridge engine cancel plan=PLAN")
+    shell.type("live plans", "project remove app", 1, "has 1 live plan, and can't be removed while it has", "drawbridge engine reject PLAN VERSION", "drawbridge engine cancel plan=PLAN")
     docs = shell.ask("POST", "/plans", {"repo_url": "https://example.org/me/docs", "title": "Big", "tasks": [task(name) for name in "abcd"]})
     shell.type("several reasons", f"approve {docs['id']} 1 and_stop_asking=true", 1, "Nothing was approved", "too_many_tasks",
                f"drawbridge engine approve {docs['id']} 1 and_stop_asking=true reasons=REASON")

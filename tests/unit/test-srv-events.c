@@ -155,53 +155,10 @@ test_doers (void)
   srv_fixture_close (f);
 }
 
-/* Names that two projects have, and names that read as a number or an address, don't name one. */
-static void
-test_refs (void)
-{
-  static const struct
-  {
-    const char *url, *name, *ref;
-  } cases[] = {
-    { "https://a.example/o/shop", "shop", "https://a.example/o/shop" },
-    { "https://b.example/o/shop", "shop", "https://b.example/o/shop" },
-    { "https://a.example/o/docs", "docs", "docs" },
-    { "https://a.example/o/year", "2027", "https://a.example/o/year" },
-    { "https://a.example/o/odd", "git@c.example:o/odd", "https://a.example/o/odd" },
-  };
-  SrvFixture fixture = { 0 }, *f = &fixture;
-
-  srv_fixture_open (f, NULL);
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      g_autofree char *body = g_strdup_printf ("{\"repo_url\": \"%s\", \"name\": \"%s\"}",
-                                               cases[i].url, cases[i].name);
-      DO (201, &f->admin, PROJECT_ADD, NULL, body);
-    }
-  DO (409, &f->admin, PROJECT_GET, "p:~", NULL);
-  srv_fixture_assert_problem (f, 409, "project_needed", "several projects");
-  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "projects")), ==, G_N_ELEMENTS (cases));
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("projects.%u.ref", i);
-      g_autofree char *query = g_strdup_printf ("repo_url=%s", cases[i].ref);
-      DO (409, &f->admin, PROJECT_GET, "p:~", NULL);
-      g_assert_cmpstr (TEXT (path), ==, cases[i].ref);
-      DO (200, &f->admin, PROJECT_GET, "p:~", NULL, query);
-      g_assert_cmpstr (TEXT ("repo_url"), ==, cases[i].url);
-    }
-  DO (409, &f->admin, PROJECT_GET, "p:~", NULL, "repo_url=shop");
-  g_assert_cmpstr (TEXT ("projects.1.ref"), ==, "https://b.example/o/shop");
-  DO (404, &f->admin, PROJECT_GET, "p:~", NULL, "repo_url=none");
-  g_assert_cmpstr (TEXT ("projects.2.ref"), ==, "docs");
-  srv_fixture_close (f);
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/srv-events/doers", test_doers);
-  g_test_add_func ("/srv-events/refs", test_refs);
   return g_test_run ();
 }

@@ -10,6 +10,7 @@
 
 #include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CALL(actor, op, target, ...) \
   srv_fixture_call (f, actor, SRV_OP_##op, target, __VA_ARGS__, NULL)
@@ -94,8 +95,13 @@ test_looks (Place *place, gconstpointer data)
                "\"/no/such\" is no program that the engine can start");
   assert_turn (place, "{\"command\": [\"no-such-program\"]}", place->folder,
                "\"no-such-program\" is not on the engine's PATH");
+  /* From the checkout, whichever that will be. */
+  g_autofree char *no_program
+      = g_strdup_printf ("\"bin/foreman\" is no program in the checkout %s", place->folder);
+  assert_turn (place, "{\"command\": [\"bin/foreman\"]}", place->folder, no_program);
+  assert_turn (place, "{\"command\": [\"bin/sh\"]}", "/", NULL);
+  assert_turn (place, "{\"command\": [\"bin/foreman\"]}", "/", NULL);
   /* Known once it starts. */
-  assert_turn (place, "{\"command\": [\"bin/foreman\"]}", place->folder, NULL);
   assert_turn (place, "{\"command\": [\"{checkout}/foreman\"]}", place->folder, NULL);
   assert_turn (
       place, "{\"command\": [\"/bin/sh\", \"{token}\"]}", place->folder,
@@ -106,6 +112,45 @@ test_looks (Place *place, gconstpointer data)
   srv_host_refuse (&place->host, "bwrap is not installed");
   g_assert_cmpstr (srv_host_refusal (&place->host), ==, "bwrap is not installed");
   assert_turn (place, "{\"command\": [\"/bin/sh\"]}", gone, "bwrap is not installed");
+}
+
+/* What turns can run in, and somebody may regret. */
+static void
+test_notes (Place *place, gconstpointer data)
+{
+  const SrvWorld *world = &place->host.world;
+  g_autofree char *within = g_build_filename (place->folder, "state", "x", NULL);
+  g_autofree char *state = g_build_filename (place->folder, "state", NULL);
+  g_autofree char *lookalike = g_strconcat (state, "-of-mind", NULL);
+  g_autofree char *link = g_build_filename (place->folder, "link", NULL);
+
+  (void) data;
+  g_assert_cmpint (g_mkdir_with_parents (within, 0700), ==, 0);
+  g_assert_cmpint (g_mkdir (lookalike, 0700), ==, 0);
+  g_assert_cmpint (symlink (".", link), ==, 0);
+  const struct
+  {
+    const char *checkout, *part;
+  } cases[] = {
+    { place->folder, "holds the folder of the engine's state" },
+    { link, "holds the folder of the engine's state" },
+    { "/", "holds the folder of the engine's state" },
+    { state, "lies in the folder of the engine's state" },
+    { within, "lies in the folder of the engine's state" },
+    { g_get_home_dir (), "is a home folder" },
+    { lookalike, NULL },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *note = world->checkout_note (cases[i].checkout, state);
+      g_assert_cmpint (note != NULL, ==, cases[i].part != NULL);
+      if (note && !strstr (note, cases[i].part))
+        g_error ("no \"%s\" in: %s", cases[i].part, note);
+    }
+  g_assert_cmpint (g_rmdir (within) | g_rmdir (state) | g_rmdir (lookalike) | g_unlink (link), ==,
+                   0);
+  g_autofree char *nothing_known = world->checkout_note (place->folder, NULL);
+  g_assert_null (nothing_known);
 }
 
 /* --------------------------------------------------------------------- threads */
@@ -188,6 +233,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/srv-host/looks", Place, NULL, set_up, test_looks, tear_down);
+  g_test_add ("/srv-host/notes", Place, NULL, set_up, test_notes, tear_down);
   g_test_add ("/srv-host/threads", Place, NULL, set_up, test_threads, tear_down);
   return g_test_run ();
 }

@@ -79,7 +79,7 @@ test_projects (void)
   g_assert_cmpuint (CALL (&f->admin, PROJECT_LIST, NULL, NULL), ==, 200);
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "items")), ==, 0);
   g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL), ==, 404);
-  PROBLEM (404, "no_project", "add one");
+  PROBLEM (404, "no_project", "no project yet");
   g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, REPO), ==, 201);
   g_assert_cmpstr (TEXT ("repo_url"), ==, "https://example.org/owner/shop");
   g_assert_cmpstr (TEXT ("name"), ==, "shop");
@@ -107,6 +107,105 @@ test_projects (void)
   srv_fixture_close (f);
 }
 
+/* A name names one project: the same twice, or what reads as a number or a URL, would name none. */
+static void
+test_names (void)
+{
+  static const struct
+  {
+    const char *name, *problem;
+  } refused[] = {
+    { "shop", "\\\"shop\\\" is the name of project " },
+    { "42", "\\\"42\\\" would be taken for a project's number or URL" },
+    { "https://example.org/a/b", "would be taken for" },
+    { "git@example.org:a/b", "would be taken for" },
+    { "example.org/a/b", "would be taken for" },
+    { "ftp://nowhere", "would be taken for" },
+    { "~", "would be taken for" },
+  };
+  static const char *const urls[][2] = {
+    { "https://example.org/owner/shop", "shop" },
+    { "https://example.org/ada/shop", "ada-shop" },
+    { "https://example.com/ada/shop", "ada-shop-2" },
+    { "https://example.net/ada/shop", "ada-shop-3" },
+    { "https://example.org/owner/2048", "owner-2048" },
+  };
+  SrvFixture fixture = { 0 }, *f = &fixture;
+
+  srv_fixture_open (f, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (urls); i++)
+    {
+      g_autofree char *add = g_strdup_printf ("{\"repo_url\": \"%s\"}", urls[i][0]);
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, add), ==, 201);
+      g_assert_cmpstr (TEXT ("name"), ==, urls[i][1]);
+    }
+  g_autofree char *last = g_strdup_printf ("p:%s", ID ("id"));
+  for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
+    {
+      g_autofree char *add = g_strdup_printf (
+          "{\"repo_url\": \"https://example.org/o/new\", \"name\": \"%s\"}", refused[i].name);
+      g_autofree char *set = g_strdup_printf ("{\"name\": \"%s\"}", refused[i].name);
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, add), ==, 422);
+      PROBLEM (422, "invalid", refused[i].problem);
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, last, set), ==, 422);
+      PROBLEM (422, "invalid", refused[i].problem);
+    }
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", "{\"name\": \"shop\"}", "repo_url=shop"),
+                    ==, 200);
+  /* What was removed leaves its name. */
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, "p:~", NULL, "repo_url=shop"), ==, 200);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, last, "{\"name\": \"shop\"}"), ==, 200);
+  srv_fixture_close (f);
+}
+
+/* What happened to a project that was removed is found by its number. */
+static void
+test_history_stays (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+  g_autofree char *project = g_strdup_printf ("project=%s", shop->project + 2);
+  g_autofree char *text = g_strdup_printf ("repo_url=%s", shop->project + 2);
+  const char *selectors[] = { project, text };
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, shop->project, NULL), ==, 200);
+  for (guint i = 0; i < G_N_ELEMENTS (selectors); i++)
+    {
+      g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, selectors[i]), ==, 200);
+      g_assert_cmpstr (TEXT ("items.0.kind"), ==, "project.added");
+      g_assert_cmpuint (CALL (&f->client, EVENTS, NULL, NULL, selectors[i]), ==, 200);
+      g_assert_cmpstr (TEXT ("items.0.kind"), ==, "project.added");
+      g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL, selectors[i]), ==, 404);
+      g_assert_cmpuint (CALL (&f->client, PLAN_LIST, NULL, NULL, selectors[i]), ==, 404);
+    }
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "project=99999"), ==, 404);
+}
+
+/* What was wrong is quoted: which of several values it was, and what the engine read. */
+static void
+test_quoted (void)
+{
+  SrvFixture fixture = { 0 }, *f = &fixture;
+  g_autoptr (GString) url = g_string_new ("");
+
+  srv_fixture_open (f, NULL);
+  for (guint i = 0; i < 300; i++)
+    g_string_append (url, "\xc3\xa4");
+  g_autofree char *add = g_strdup_printf ("{\"repo_url\": \"%s\"}", url->str);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, add), ==, 422);
+  PROBLEM (422, "invalid",
+           "\xc3\xa4\xe2\x80\xa6\\\" is not a repository URL as https://host/owner/name is one");
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL,
+                          "{\"repo_url\": \"shop\", \"checkout\": \"srv\", \"settings\": "
+                          "{\"approval\": \"maybe\", \"protected_paths\": [\"../x\"]}}"),
+                    ==, 422);
+  PROBLEM (422, "invalid", "\\\"shop\\\" is not a repository URL");
+  PROBLEM (422, "invalid", "\\\"srv\\\" is not an absolute path");
+  PROBLEM (422, "invalid", "\\\"maybe\\\" is none of: always, never");
+  PROBLEM (422, "invalid", "\\\"../x\\\" is not a glob");
+  srv_fixture_close (f);
+}
+
 /* Wherever repo_url selects: a URL, a name, an id; and all that a request says must fit. */
 static void
 test_selecting (void)
@@ -118,10 +217,8 @@ test_selecting (void)
   for (guint i = 0; i < 22; i++)
     {
       g_autofree char *add
-          = g_strdup_printf ("{\"repo_url\": \"https://example.org/o/p%u\", \"name\": \"%s\"}", i,
-                             i == 0  ? "till"
-                             : i < 3 ? "shop"
-                                     : "other");
+          = i == 0 ? g_strdup ("{\"repo_url\": \"https://example.org/o/p0\", \"name\": \"till\"}")
+                   : g_strdup_printf ("{\"repo_url\": \"https://example.org/o/p%u\"}", i);
       g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, add), ==, 201);
     }
   g_autofree char *last = g_strdup_printf ("repo_url=%" G_GINT64_FORMAT, INT ("id"));
@@ -135,9 +232,6 @@ test_selecting (void)
   g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"x\"}", "repo_url=till"), ==,
                     201);
   g_assert_cmpstr (TEXT ("project_name"), ==, "till");
-  g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, "repo_url=shop"), ==, 409);
-  PROBLEM (409, "project_needed", "2 projects have the name \\\"shop\\\"");
-  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "projects")), ==, 2);
   static const char *const none[]
       = { "repo_url=Till", "repo_url=https://example.org/o/none", "repo_url=o/p0" };
   for (guint i = 0; i < G_N_ELEMENTS (none); i++)
@@ -676,7 +770,7 @@ test_reject (Shop *shop, gconstpointer data)
   PROBLEM (409, "plan_over", "is rejected");
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, "{\"title\": \"x\"}", "If-Match=2"), ==,
                     409);
-  PROBLEM (409, "plan_over", "Make a new one");
+  PROBLEM (409, "plan_over", "can't be changed any more");
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
   g_assert_cmpstr (TEXT ("plans.0.state"), ==, "rejected");
@@ -963,7 +1057,7 @@ test_review_and_failure (Shop *shop, gconstpointer data)
       CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"review\"}"), ==, 200);
   g_assert_cmpuint (
       CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 2, \"outcome\": \"failed\"}"), ==, 409);
-  PROBLEM (409, "job_over", "is review: stop its command");
+  PROBLEM (409, "job_over", "is over: it is review");
   g_assert_cmpuint (CALL (&shop->foreman, TASK_UPDATE, task, "{\"title\": \"x\"}"), ==, 409);
   PROBLEM (409, "task_not_open", "is review: it can't be rewritten");
   g_assert_cmpuint (CALL (&shop->foreman, TASK_UPDATE, task, "{\"state\": \"ready\"}"), ==, 200);
@@ -1149,6 +1243,88 @@ test_briefs_of_waiting (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("plans.0.tasks.60.brief"), ==, "and this");
 }
 
+/* Cancelling what others wait for starts those: the answer says so, and so do the events say why. */
+static void
+test_cancel_starts (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  const char *plan = start (f, &shop->foreman);
+  const char *first = ID ("tasks.0.id"), *second = ID ("tasks.1.id");
+  g_assert_cmpuint (CALL (&shop->foreman, TASK_CANCEL, first, "{}"), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "started")), ==, 1);
+  g_assert_cmpstr (ID ("started.0.id"), ==, second);
+  g_assert_cmpstr (TEXT ("started.0.title"), ==, "View");
+  g_assert_cmpstr (TEXT ("started.0.branch"), ==, "cart/view");
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, "{\"reason\": \"no\"}", "If-Match=2"),
+                    ==, 422);
+  PROBLEM (422, "invalid", "changes nothing");
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan,
+                          "{\"add\": [{\"title\": \"Till\", \"brief\": \"b\"}, {\"title\": "
+                          "\"Bell\", \"brief\": \"b\", \"depends_on\": [\"Till\"]}]}",
+                          "If-Match=2"),
+                    ==, 200);
+  g_assert_cmpstr (TEXT ("started.0.title"), ==, "Till");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "started")), ==, 1);
+  g_autofree char *body = g_strdup_printf (
+      "{\"cancel\": [%" G_GINT64_FORMAT "], \"reason\": \"too dear\"}", INT ("started.0.id"));
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, body, "If-Match=3"), ==, 200);
+  g_assert_cmpstr (TEXT ("started.0.title"), ==, "Bell");
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=3"), ==, 200);
+  g_assert_cmpstr (TEXT ("items.0.kind"), ==, "task.cancelled");
+  g_assert_cmpstr (TEXT ("items.0.text"), ==, "too dear");
+  g_assert_cmpstr (TEXT ("items.1.text"), ==, "Version 4: too dear");
+  /* What became of all of them is said when the plan is over. */
+  for (guint i = 0; i < 2; i++)
+    {
+      g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+      const char *job = ID ("job.id");
+      g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job,
+                              i == 0 ? "{\"sequence\": 1, \"outcome\": \"succeeded\"}"
+                                     : "{\"sequence\": 1, \"outcome\": \"failed\"}"),
+                        ==, 200);
+    }
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=1"), ==, 200);
+  g_assert_cmpstr (TEXT ("items.0.text"), ==,
+                   "Nothing of the plan can go on. Its tasks: 1 done, 1 failed, 2 cancelled.");
+  g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
+  g_autofree char *rest
+      = g_strdup_printf ("{\"cancel\": [%" G_GINT64_FORMAT "]}", INT ("tasks.3.id"));
+  g_assert_cmpstr (TEXT ("tasks.3.state"), ==, "failed");
+  g_autofree char *match = g_strdup_printf ("If-Match=%" G_GINT64_FORMAT, INT ("version"));
+  g_assert_cmpuint (CALL (&shop->foreman, PLAN_AMEND, plan, rest, match), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=1"), ==, 200);
+  g_assert_cmpstr (TEXT ("items.0.text"), ==, "The plan is done. Its tasks: 1 done, 3 cancelled.");
+}
+
+/* Who comes for what is left, told as it is. */
+static void
+test_after_lease (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"one\"}"), ==, 201);
+  g_assert_true (g_str_has_suffix (TEXT ("outcome_text"),
+                                   "if it doesn't, the project has no foreman that "
+                                   "would wake for it when that ends."));
+  g_assert_cmpuint (CALL (&f->client, PROJECT_HOLD, "p:~", "{\"held\": true}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"two\"}"), ==, 201);
+  g_assert_true (g_str_has_suffix (TEXT ("outcome_text"),
+                                   "no foreman that would wake for it when that ends."));
+  g_assert_cmpuint (
+      CALL (&f->admin, PROJECT_SET, "p:~", "{\"foreman_command\": {\"command\": [\"true\"]}}"), ==,
+      200);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"three\"}"), ==, 201);
+  g_assert_true (g_str_has_suffix (TEXT ("outcome_text"),
+                                   "once that has ended and the hold on the project is released."));
+  g_assert_cmpuint (CALL (&f->client, PROJECT_HOLD, "p:~", "{\"held\": false}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"four\"}"), ==, 201);
+  g_assert_true (
+      g_str_has_suffix (TEXT ("outcome_text"), "the foreman wakes for it when that ends."));
+}
+
 static void
 test_cancel_running (Shop *shop, gconstpointer data)
 {
@@ -1162,7 +1338,7 @@ test_cancel_running (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&shop->foreman, TASK_CANCEL, task, "{}"), ==, 409);
   PROBLEM (409, "task_cancelled", "cancelled already");
   g_assert_cmpuint (CALL (&f->worker, JOB_HEARTBEAT, job, NULL), ==, 409);
-  PROBLEM (409, "job_over", "is cancelled: stop its command");
+  PROBLEM (409, "job_over", "is over: it is cancelled");
   g_assert_cmpstr (TEXT ("state"), ==, "cancelled");
   g_assert_cmpuint (
       CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"succeeded\"}"), ==, 409);
@@ -1382,6 +1558,11 @@ main (int argc, char **argv)
   SHOP ("/srv-ops/too-many-paths", test_too_many_paths);
   SHOP ("/srv-ops/review-and-failure", test_review_and_failure);
   SHOP ("/srv-ops/briefs-of-waiting", test_briefs_of_waiting);
+  SHOP ("/srv-ops/cancel-starts", test_cancel_starts);
+  SHOP ("/srv-ops/after-lease", test_after_lease);
+  SHOP ("/srv-ops/history-stays", test_history_stays);
+  g_test_add_func ("/srv-ops/names", test_names);
+  g_test_add_func ("/srv-ops/quoted", test_quoted);
   SHOP ("/srv-ops/needs-of-tasks", test_needs_of_tasks);
   SHOP ("/srv-ops/cancel-running", test_cancel_running);
   SHOP ("/srv-ops/jobs", test_jobs);

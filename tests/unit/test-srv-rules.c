@@ -475,6 +475,7 @@ test_holds_leases_jobs (void)
                    SRV_OUTCOME_LEASED);
   g_assert_cmpint (srv_rules_outcome (TRUE, TRUE, TRUE, FALSE, 0), ==, SRV_OUTCOME_HOLD);
   g_assert_cmpint (srv_rules_outcome (FALSE, FALSE, TRUE, FALSE, 0), ==, SRV_OUTCOME_NO_COMMAND);
+  g_assert_cmpint (srv_rules_outcome (FALSE, TRUE, TRUE, FALSE, 0), ==, SRV_OUTCOME_NO_COMMAND);
   g_assert_cmpint (srv_rules_outcome (TRUE, FALSE, FALSE, FALSE, 0), ==, SRV_OUTCOME_WOKE);
   g_assert_cmpint (srv_rules_outcome (TRUE, FALSE, TRUE, FALSE, 0), ==, SRV_OUTCOME_TROUBLE);
   for (guint i = 0; i <= SRV_N_OUTCOMES; i++)

@@ -183,6 +183,61 @@ test_migration (Place *place, gconstpointer data)
   g_assert_true (is_sound);
 }
 
+/* Names are one project's alone; a file from before may hold others. What is named as well as can be: ref. */
+static void
+test_namesakes (Place *place, gconstpointer data)
+{
+  static const struct
+  {
+    const char *url, *name, *ref;
+  } cases[] = {
+    { "https://a.example/o/shop", "shop", "https://a.example/o/shop" },
+    { "https://b.example/o/shop", "shop", "https://b.example/o/shop" },
+    { "https://a.example/o/docs", "docs", "docs" },
+    { "https://a.example/o/year", "2027", "https://a.example/o/year" },
+    { "https://a.example/o/odd", "git@c.example:o/odd", "https://a.example/o/odd" },
+  };
+  SrvFixture *f = &place->base;
+
+  (void) data;
+  srv_fixture_open (f, place->file);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *body = g_strdup_printf ("{\"repo_url\": \"%s\"}", cases[i].url);
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, body), ==, 201);
+    }
+  srv_fixture_close (f);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *sql = g_strdup_printf (
+          "UPDATE project SET name = '%s' WHERE repo_url = '%s'", cases[i].name, cases[i].url);
+      run_sql (place->file, sql);
+    }
+  srv_fixture_open (f, place->file);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("projects.%u.ref", i);
+      g_autofree char *query = g_strdup_printf ("repo_url=%s", cases[i].ref);
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL), ==, 409);
+      srv_fixture_assert_problem (f, 409, "project_needed", "several projects");
+      g_assert_cmpstr (srv_fixture_text (f, path), ==, cases[i].ref);
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, query), ==, 200);
+      g_assert_cmpstr (srv_fixture_text (f, "repo_url"), ==, cases[i].url);
+    }
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, "repo_url=none"), ==, 404);
+  g_assert_cmpstr (srv_fixture_text (f, "projects.2.ref"), ==, "docs");
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, "repo_url=shop"), ==, 409);
+  srv_fixture_assert_problem (f, 409, "project_needed", "2 projects have the name \\\"shop\\\"");
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "projects")), ==, 2);
+  /* What it has it may keep, until it is set right. */
+  g_autofree char *one
+      = g_strdup_printf ("p:%" G_GINT64_FORMAT, srv_fixture_int (f, "projects.0.id"));
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, one, "{\"name\": \"shop\", \"checkout\": null}"),
+                    ==, 200);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, one, "{\"name\": \"till\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL, "repo_url=shop"), ==, 200);
+}
+
 static void
 test_newer (Place *place, gconstpointer data)
 {
@@ -419,6 +474,7 @@ main (int argc, char **argv)
   PLACE ("/srv-store/reopen", test_reopen);
   PLACE ("/srv-store/foreign", test_foreign);
   PLACE ("/srv-store/migration", test_migration);
+  PLACE ("/srv-store/namesakes", test_namesakes);
   PLACE ("/srv-store/newer", test_newer);
   PLACE ("/srv-store/two-engines", test_two_engines);
   PLACE ("/srv-store/full", test_full);

@@ -97,10 +97,10 @@ outcome_of (const Model *model)
     return model->kind == SRV_LEASE_CHAT   ? SRV_OUTCOME_ATTACHED
            : model->kind == SRV_LEASE_HAND ? SRV_OUTCOME_LEASED
                                            : SRV_OUTCOME_TURN_RUNNING;
-  if (model->held)
-    return SRV_OUTCOME_HOLD;
   if (!model->has_command)
     return SRV_OUTCOME_NO_COMMAND;
+  if (model->held)
+    return SRV_OUTCOME_HOLD;
   return model->next > model->base.now ? SRV_OUTCOME_TROUBLE : SRV_OUTCOME_WOKE;
 }
 

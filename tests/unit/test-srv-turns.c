@@ -84,7 +84,11 @@ set_up (Shop *shop, gconstpointer data)
   (void) data;
   folder_says = NULL;
   shop->granted = g_ptr_array_new_with_free_func ((GDestroyNotify) srv_turn_free);
-  shop->world = (SrvWorld){ checkout_problem, foreman_problems, turn_problem, shop, 2 };
+  shop->world = (SrvWorld){ .checkout_problem = checkout_problem,
+                            .foreman_problems = foreman_problems,
+                            .turn_problem = turn_problem,
+                            .data = shop,
+                            .max_turns = 2 };
   f->world = &shop->world;
   srv_fixture_open (f, NULL);
   srv_engine_grant_turns (f->engine, 2, on_granted, shop);
@@ -445,6 +449,25 @@ test_unanswered (Shop *shop, gconstpointer data)
   g_assert_true (json_is_null (srv_fixture_get (f, "turn_ended")));
 }
 
+/* Two projects in one folder get in each other's way. */
+static void
+test_shared_checkout (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, PROJECT), ==, 201);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "notes")), ==, 0);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL,
+                          "{\"repo_url\": \"a@b.c:d/e\", \"checkout\": \"/srv/./shop/\"}"),
+                    ==, 201);
+  HAS ("notes.1", "(\"shop\") has the same checkout");
+  g_assert_cmpuint (
+      CALL (&f->admin, PROJECT_SET, "p:~", "{\"checkout\": \"/srv/shop2\"}", "repo_url=e"), ==,
+      200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "notes")), ==, 1);
+}
+
 static void
 test_refused (Shop *shop, gconstpointer data)
 {
@@ -456,7 +479,7 @@ test_refused (Shop *shop, gconstpointer data)
                           "{\"repo_url\": \"a@b.c:d/e\", \"checkout\": \"/srv\", "
                           "\"foreman_command\": {\"preset\": \"cloude\"}}"),
                     ==, 422);
-  PROBLEM (422, "invalid", "{\"field\": \"checkout\", \"problem\": \"is not there\"}");
+  PROBLEM (422, "invalid", "{\"field\": \"checkout\", \"problem\": \"\\\"/srv\\\" is not there\"}");
   PROBLEM (422, "invalid",
            "{\"field\": \"foreman_command.preset\", \"problem\": \"is no such thing\"}");
   folder_says = NULL;
@@ -464,11 +487,11 @@ test_refused (Shop *shop, gconstpointer data)
   g_assert_cmpuint (
       CALL (&f->admin, PROJECT_SET, "p:~", "{\"foreman_command\": {\"environment\": [\"A\"]}}"), ==,
       422);
-  PROBLEM (422, "invalid", "needs a preset or a command: model and environment alone change");
+  PROBLEM (422, "invalid", "has neither a preset nor a command: model and environment alone");
   g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~",
                           "{\"foreman_command\": {\"preset\": \"claude\", \"command\": [\"a\"]}}"),
                     ==, 422);
-  PROBLEM (422, "invalid", "needs either a preset or a command, not both");
+  PROBLEM (422, "invalid", "has a preset and a command: it takes one of them");
   g_assert_cmpuint (
       CALL (&f->admin, PROJECT_SET, "p:~",
             "{\"foreman_command\": {\"preset\": \"claude\", \"environment\": [\"A\"]}}"),
@@ -502,6 +525,7 @@ main (int argc, char **argv)
   TEST (pause_is_bounded);
   TEST (unanswered);
   TEST (review_is_left);
+  TEST (shared_checkout);
   TEST (refused);
   return g_test_run ();
 }

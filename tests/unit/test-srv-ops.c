@@ -244,7 +244,7 @@ test_selecting (void)
     }
   static const char *const meant[][2] = { { "repo_url=tlil", "till" },
                                           { "repo_url=Till", "till" },
-                                          { "repo_url=https://example.org/o/p211", "other" },
+                                          { "repo_url=https://example.org/o/p211", "p11" },
                                           { "repo_url=wholly-other", NULL } };
   for (guint i = 0; i < G_N_ELEMENTS (meant); i++)
     {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define WORDS_MAX 2
+#define LIST_WIDTH 35
 
 /* clang-format off */
 static const DbrEngineCommand commands[] = {
@@ -101,13 +102,48 @@ is_of_group (const DbrEngineCommand *command, const char *group)
          && (command->words[len] == ' ' || command->words[len] == '\0');
 }
 
+/* "ask TEXT": without what stands in brackets. */
+static void
+append_needed (GString *out, const DbrEngineCommand *command)
+{
+  guint depth = 0;
+  gboolean has_space = TRUE;
+
+  g_string_append (out, command->words);
+  for (const char *c = command->usage; *c; c++)
+    {
+      depth += *c == '[';
+      if (depth == 0 && *c != ' ')
+        g_string_append_printf (out, "%s%c", has_space ? " " : "", *c);
+      if (depth == 0)
+        has_space = *c == ' ';
+      if (*c == ']')
+        depth--;
+    }
+}
+
 char *
-dbr_engine_command_list (const char *group)
+dbr_engine_command_list (void)
 {
   GString *out = g_string_new (NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
-    if (group == NULL || is_of_group (&commands[i], group))
+    {
+      g_autoptr (GString) typed = g_string_new (NULL);
+      append_needed (typed, &commands[i]);
+      g_string_append_printf (out, "  %-*s%s %s\n", LIST_WIDTH, typed->str,
+                              typed->len > LIST_WIDTH ? "\n     " : "", _ (commands[i].summary));
+    }
+  return g_string_free (out, FALSE);
+}
+
+char *
+dbr_engine_command_list_group (const char *group)
+{
+  GString *out = g_string_new (NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    if (is_of_group (&commands[i], group))
       g_string_append_printf (out, "  %s%s%s\n      %s\n", commands[i].words,
                               *commands[i].usage ? " " : "", commands[i].usage,
                               _ (commands[i].summary));

@@ -28,9 +28,12 @@ dbr_engine_command_of (const char *tool);
 /* Why @words are no command, with the nearest or the group's (transfer full). */
 char *
 dbr_engine_command_complain (char **words);
-/* The table, one a line; with @group (nullable) only those that begin with this word. "" if there are none (transfer full). */
+/* The table, one a line, with the arguments that are needed (transfer full). */
 char *
-dbr_engine_command_list (const char *group);
+dbr_engine_command_list (void);
+/* Those that begin with the word @group, with all arguments; "" if there are none (transfer full). */
+char *
+dbr_engine_command_list_group (const char *group);
 /* Usage and every argument of one command (transfer full). */
 char *
 dbr_engine_command_help (const DbrEngineCommand *self, const DbrTool *tool);

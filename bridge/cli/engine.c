@@ -117,13 +117,13 @@ static char *
 describe (void)
 {
   GString *out = g_string_new (NULL);
-  g_autofree char *list = dbr_engine_command_list (NULL);
+  g_autofree char *list = dbr_engine_command_list ();
 
   g_string_append (out, _ ("Commands that run until they are done:\n"));
   g_string_append (
-      out, _ ("  serve, work, attach, backup, check    \"drawbridge-engine --help\" tells more\n"));
+      out, _ ("  serve, work, attach, backup, check  \"drawbridge-engine --help\" tells more\n"));
   g_string_append (out, _ ("Commands that ask the running engine (PROJECT: a name, number or URL; "
-                           "each has a --help of its own):\n"));
+                           "COMMAND --help tells what else one takes):\n"));
   g_string_append (out, list);
   g_string_append (out, _ ("The token comes from BRIGADA_TOKEN, else from the file that the engine "
                            "wrote at its first start."));
@@ -137,7 +137,7 @@ help_of_one (DbrOpenOptions *open, char **words, int *out_status)
   g_autoptr (GError) error = NULL;
   int n_words = 0;
   const DbrEngineCommand *command = words[0] ? dbr_engine_command_find (words, &n_words) : NULL;
-  g_autofree char *group = words[0] && !command ? dbr_engine_command_list (words[0]) : NULL;
+  g_autofree char *group = words[0] && !command ? dbr_engine_command_list_group (words[0]) : NULL;
   g_autofree char *text = NULL;
   DbrToolHost *host;
 

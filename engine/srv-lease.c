@@ -53,15 +53,13 @@ tell_unanswered (SrvCall *call, gint64 project, GString *ids, gboolean failed)
 static void
 take_back (SrvCall *call, SrvProject *project, SrvLeaseEnd end)
 {
-  g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_UNANSWERED,
+  g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_WITH_FOREMAN,
                                                    project->id, 0, NULL, MAX_DELIVERED);
   g_autoptr (GString) left = g_string_new (NULL);
 
   for (guint i = 0; i < messages->len; i++)
     {
       SrvMessage *message = g_ptr_array_index (messages, i);
-      if (message->turn_ended)
-        continue;
       if (waits_again (message, end))
         {
           message->state = SRV_MESSAGE_WAITING;

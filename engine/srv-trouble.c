@@ -113,14 +113,12 @@ srv_trouble_clear (SrvProject *project)
 static void
 give_back (SrvCall *call, SrvProject *project)
 {
-  g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_UNANSWERED,
+  g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_GIVEN_UP,
                                                    project->id, 0, NULL, MAX_GIVEN_UP);
 
   for (guint i = 0; i < messages->len; i++)
     {
       SrvMessage *message = g_ptr_array_index (messages, i);
-      if (!message->turn_ended || !message->turn_failed)
-        continue;
       message->state = SRV_MESSAGE_WAITING;
       message->delivered = message->deliveries = message->turn_ended = message->turn_failed = 0;
       srv_message_needs_none (message, project);
@@ -144,12 +142,6 @@ srv_trouble_waits (const SrvProject *project, gint64 now)
 }
 
 /* ----------------------------------------------------------------------- words */
-static gboolean
-is_tried_again (const SrvProject *project)
-{
-  return project->command && !project->held && (project->n_waiting > 0 || project->wake);
-}
-
 static char *
 reason_text (const SrvProject *project)
 {
@@ -167,8 +159,9 @@ srv_trouble_render (const SrvProject *project, gint64 now)
   if (project->trouble_since == 0)
     return json_null ();
   g_autofree char *reason = reason_text (project);
-  json_t *next = is_tried_again (project) ? srv_render_time (MAX (project->trouble_next, now))
-                                          : json_null ();
+  json_t *next = srv_rules_foreman_is_coming (project)
+                     ? srv_render_time (MAX (project->trouble_next, now))
+                     : json_null ();
   return json_pack ("{s:o, s:I, s:s, s:o}", "since", srv_render_time (project->trouble_since),
                     "failures", (json_int_t) project->trouble_failures, "reason", reason,
                     "next_try", next);
@@ -211,11 +204,12 @@ srv_trouble_text (SrvCall *call, const SrvProject *project)
   gint64 wait = MAX (project->trouble_next - call->now, 0);
   gint64 seconds = (wait + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC;
   g_autofree char *next
-      = !is_tried_again (project) ? g_strdup (lost ? "No other message waits: the next one tries "
-                                                     "again."
-                                                   : "Nothing waits for it: the next message tries "
-                                                     "again.")
-        : seconds == 0            ? g_strdup ("It is tried again now.")
+      = !srv_rules_foreman_is_coming (project)
+            ? g_strdup (lost ? "No other message waits: the next one tries "
+                               "again."
+                             : "Nothing waits for it: the next message tries "
+                               "again.")
+        : seconds == 0 ? g_strdup ("It is tried again now.")
                        : g_strdup_printf ("The next try is in %" G_GINT64_FORMAT " s.", seconds);
 
   g_autofree char *why = dbr_text_dup_sentence ("The foreman can't run: %s", reason);

@@ -513,6 +513,50 @@ test_refused (Shop *shop, gconstpointer data)
 
 #define TEST(name) g_test_add ("/srv-turns/" #name, Shop, NULL, set_up, test_##name, tear_down)
 
+#define MANY 500 /* messages that one lease is given at most */
+#define MORE 20
+
+static void
+end_lease (SrvFixture *f, const char *body)
+{
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, "p:~", "{\"holder\": \"hand\"}"), ==, 201);
+  g_assert_cmpuint (CALL (&f->admin, LEASE_END, ID ("id"), body), ==, 200);
+}
+
+static gint64
+count_waiting (SrvFixture *f)
+{
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_GET, "p:~", NULL), ==, 200);
+  return INT ("waiting_messages");
+}
+
+/* However many messages earlier turns left without an answer, those of a turn that fails wait again; and what was given
+ * up is given back. */
+static void
+test_many_unanswered (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (
+      CALL (&f->admin, PROJECT_ADD, NULL, "{\"repo_url\": \"https://git.example.org/owner/shop\"}"),
+      ==, 201);
+  for (guint i = 0; i < MANY + MORE; i++)
+    {
+      g_autofree char *text = g_strdup_printf ("{\"text\": \"message %u\"}", i);
+      g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", text), ==, 201);
+    }
+  end_lease (f, "{\"outcome\": \"done\"}");
+  g_assert_cmpint (count_waiting (f), ==, MORE);
+  end_lease (f, "{\"outcome\": \"crashed\"}");
+  g_assert_cmpint (count_waiting (f), ==, MORE);
+  end_lease (f, "{\"outcome\": \"crashed\"}");
+  end_lease (f, "{\"outcome\": \"crashed\"}");
+  g_assert_cmpint (count_waiting (f), ==, 0);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", "{\"checkout\": \"/srv/shop\"}"), ==, 200);
+  g_assert_cmpint (count_waiting (f), ==, MORE);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -524,6 +568,7 @@ main (int argc, char **argv)
   TEST (crashes);
   TEST (pause_is_bounded);
   TEST (unanswered);
+  TEST (many_unanswered);
   TEST (review_is_left);
   TEST (shared_checkout);
   TEST (refused);

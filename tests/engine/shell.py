@@ -235,6 +235,11 @@ def tasks(shell, worker, lease, first, third):
     shell.type("as it was printed", find(r"if it is good: drawbridge engine (.*)", text), 0, f"Task {form} is done")
     shell.type("what is next", "status app", 0, f"task {tests} ready")
     shell.type("good", f"cancel {tests} for now", 0, "Cancelled 1 task")
+    chain = shell.ask("POST", "/plans", {"repo_url": "app", "title": "Chain", "tasks": [task("One"), task("Two", "One"), task("Three", "Two")]})
+    shell.type("good", f"approve {chain['id']} {chain['version']}", 0, "Ready for a worker:", "One", "!Still waiting")
+    shell.type("what goes on without it", f"cancel {chain['tasks'][0]['id']}", 0, "Cancelled 1 task", "What depended on it goes on without it. Ready for a worker:",
+               "Two", "!Three")
+    shell.type("with what depends on it", f"cancel {chain['tasks'][1]['id']} dependents=true", 0, "Cancelled 2 tasks", "!Ready for a worker")
     shell.type("missing", "cancel", 2, "exactly one of task, plan", "It is: drawbridge engine cancel TASK|plan=PLAN")
     shell.type("wrong word", "cancel everything", 2, "expected an integer")
     shell.type("missing", "retry", 2, "is required")
@@ -242,7 +247,8 @@ def tasks(shell, worker, lease, first, third):
     shell.type("good", f"cancel {other[0]['id']} dependents=true not needed", 0, "Cancelled 2 tasks")
     shell.type("good", f"retry {other[0]['id']}", 0, f"Task {other[0]['id']} is")
     grey = other[2]["id"]
-    shell.type("a plan as a whole", f"cancel plan={third['id']}", 0, f"Cancelled what was left of plan {third['id']} (", f"{grey}), now cancelled")
+    shell.type("a plan as a whole", f"cancel plan={third['id']} out of fashion", 0, f"Cancelled what was left of plan {third['id']} (", f"{grey}), now cancelled")
+    shell.type("why", "history app limit=8", 0, "out of fashion")
     shell.type("nothing left", f"cancel plan={third['id']}", 1, f"Plan {third['id']} is cancelled")
     shell.type("unknown id", "cancel plan=999999", 1, "no plan 999999")
 

@@ -120,6 +120,11 @@ def namesakes(shell):
     TAP.equal((text.count("/none/foreman"), "trouble" in text), (1, False), "is told once")
     shell.type("its trouble", "project list", 0, "foreman's trouble, since ", "/none/foreman", ", next try ", "!next try just")
     shell.type("whose doing", "history you-app", 0, "turn.crashed | engine runner | project you-app")
+    shell.type("what to type", "status you-app", 0, "to choose another: drawbridge engine project set you-app preset=NAME\n", "!checkout=DIR")
+    (shell.folder / "none").rmdir()
+    shell.type("another trouble", "project set you-app turn_minutes=6 'environment=[\"X_Y\"]'", 0,
+               'foreman: from command ["/none/foreman"] to command ["/none/foreman"], variables X_Y\n', "turn_minutes: from 30 to 6", "is not there")
+    shell.type("what to type", "status you-app", 0, "to set it right: drawbridge engine project set you-app checkout=DIR\n", "!preset=NAME")
     shell.type("taken", "project set you-app name=docs", 1, '"docs" is the name of project ')
     shell.type("good", "project remove https://example.org/you/app", 0, "Removed project")
 

@@ -77,7 +77,10 @@ class World:
         def call(name, tool, arguments, *wanted, status=0, **env):
             code, text = self.run("call", *options, "--yes", "--arguments", json.dumps(arguments), tool, BRIGADA_TOKEN=token,
                                   BRIGADA_ALLOW_WRITES="1", **env)
-            return expect(f"{role}: {name}", text, *wanted, status=status, got_status=code)
+            said = sum(text.count(phrase) for phrase in ("won't help", "not help", "not accepted"))
+            asked = ["said once that a repeat won't help"] if said > 1 else []
+            asked += ["no token that is a person's alone"] if re.search("Needed: a token of.*admin", text) else []
+            return expect(f"{role}: {name}", text, *wanted, *asked, status=status, got_status=code)
 
         return call
 
@@ -122,6 +125,8 @@ def ask(client, coordinator):
            "reword it")
     coordinator("a project that is not there", "ask_foreman", {"text": "x", "repo_url": "https://example.org/a/b"}, "404",
                 "There are: ", SHOP, "list_projects shows", status=1)
+    coordinator("a project that is mistyped", "status", {"repo_url": BLOG.replace("blog", "blgo")}, "404", f"Did you mean {BLOG}? There are: ", status=1)
+    client("a project that is mistyped", "ask_foreman", {"text": "x", "repo_url": "shpo"}, "404", f"Did you mean {SHOP}? There are: ", status=1)
     return number(r"Message (\d+)", text)
 
 
@@ -146,9 +151,11 @@ def plan(foreman, message):
     return number_of, int(tasks[0]), number(r"Question (\d+)", question)
 
 
-def approve(world, coordinator, plan_id, question):
+def approve(world, client, coordinator, plan_id, question):
+    client("sees what needs the user", "status", {}, f"plan {plan_id} version 2", f"question {question}", "to answer it: ask_foreman", "!brief:")
     coordinator("sees what needs the user", "status", {"repo_url": SHOP}, "2 things for the user", f"plan {plan_id} version 2 of shop awaits approval",
-                'Setting: approval = "always"', f"question {question}", "Search is planned.")
+                'Setting: approval = "always"', f"question {question}", "to answer it: ask_foreman with the user's words; or, at a shell: drawbridge engine answer "
+                + str(question), "Search is planned.", "brief: Build it", "brief: Show it")
     coordinator("approves what was shown before", "plan_approve", {"plan": plan_id, "version": 1}, "409", "it is at version 2",
                 "Nothing was approved", "show the user the plan at version 2", status=1)
     coordinator("a plan that is not there", "plan_approve", {"plan": 9999, "version": 1}, "404", "There is no plan 9999", "status shows", status=1)
@@ -188,7 +195,7 @@ def change(foreman, plan_id):
     extra = number(r"Added task (\d+)", text)
     foreman("changes it", "task_update", {"task": extra, "title": "Extra two", "paths": ["doc/**"]}, "Extra two")
     foreman("notes something", "task_note", {"task": extra, "text": "look"}, f"Noted on task {extra}")
-    foreman("cancels it", "task_cancel", {"task": extra, "dependents": True, "reason": "moot"}, "Cancelled 1 task")
+    foreman("cancels it", "task_cancel", {"task": extra, "dependents": True, "reason": "moot"}, "Cancelled 1 task", "!goes on without")
     foreman("wants it after all", "task_retry", {"task": extra}, f"Task {extra} is planned")
     return extra
 
@@ -232,7 +239,7 @@ def main():
             foreman = world.as_role("foreman", text.split("\n")[0])
             lease = number(r"Lease (\d+)", text)
             plan_id, task, question = plan(foreman, message)
-            approve(world, coordinator, plan_id, question)
+            approve(world, client, coordinator, plan_id, question)
             work(world, tokens["worker"], client, foreman, plan_id, task)
             change(foreman, plan_id)
             text = coordinator("sees what waits now", "status", {"repo_url": SHOP}, "new or changed tasks of it await approval")

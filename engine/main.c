@@ -196,6 +196,22 @@ usage_print (void)
   g_print (_ ("\ndrawbridge-engine COMMAND --help says more.\n"));
 }
 
+/* "help COMMAND" is what "COMMAND --help" says. */
+static int
+help_show (char *name)
+{
+  char option[] = "--help";
+  char *argv[] = { name, option, NULL };
+
+  for (guint i = 0; name && i < G_N_ELEMENTS (commands); i++)
+    if (strcmp (name, commands[i].name) == 0)
+      return commands[i].run (2, argv);
+  if (name)
+    g_printerr (_ ("drawbridge-engine: there is no command %s\n"), name);
+  usage_print ();
+  return name ? 2 : 0;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -217,6 +233,8 @@ main (int argc, char **argv)
       g_print ("drawbridge-engine %s\n", PACKAGE_VERSION);
       return 0;
     }
+  if (strcmp (name, "help") == 0)
+    return help_show (argc > 2 ? argv[2] : NULL);
   for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
     if (strcmp (name, commands[i].name) == 0)
       return commands[i].run (argc - 1, argv + 1);

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "dbr-place.h"
+#include "dbr-token.h"
 #include "srv-command.h"
 #include "srv-place.h"
 #include "srv-preset.h"
@@ -53,6 +54,12 @@ typedef struct
   GPid pid;
   int status;
 } Chat;
+
+/* Where a token for this comes from. */
+static const char *const remedy
+    = N_ ("Attaching takes an admin's token: that of --token-file, else of BRIGADA_TOKEN, else the "
+          "admin's own file beside the engine's state. \"drawbridge engine token new admin NAME\" "
+          "makes another one.");
 
 static void
 end_lease (Chat *self);
@@ -195,19 +202,20 @@ static void
 on_attached (guint status, DbrJson body, const GError *error, gpointer user_data)
 {
   Chat *self = user_data;
-  g_autoptr (GError) problem = NULL;
+  g_autoptr (GError) trouble = NULL;
   if (status != 201)
     {
-      g_autofree char *text = srv_client_problem (status, body, error);
-      g_printerr ("drawbridge-engine attach: %s\n", text);
+      g_autofree char *problem = srv_client_problem (status, body, error);
+      g_autofree char *whole = srv_place_problem (status, problem, _ (remedy));
+      g_printerr ("drawbridge-engine attach: %s\n", whole);
       self->status = 1;
       g_main_loop_quit (self->loop);
       return;
     }
   dbr_json_int64 (dbr_json_get (body, "id"), &self->lease);
-  if (!start_chat (self, body, &problem))
+  if (!start_chat (self, body, &trouble))
     {
-      g_printerr ("drawbridge-engine attach: %s\n", problem->message);
+      g_printerr ("drawbridge-engine attach: %s\n", trouble->message);
       self->status = 1;
       end_lease (self);
       return;
@@ -278,7 +286,10 @@ attach_as_told (Options *options, char **command)
   g_autoptr (SrvClient) client = srv_place_client (&options->place, admin_file, &error);
   if (client == NULL)
     {
-      g_printerr ("drawbridge-engine attach: %s\n", error->message);
+      gboolean is_token = error->domain == DBR_TOKEN_ERROR
+                          || g_error_matches (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_TOKEN);
+      g_autofree char *whole = srv_place_problem (is_token ? 401 : 0, error->message, _ (remedy));
+      g_printerr ("drawbridge-engine attach: %s\n", whole);
       return 1;
     }
   g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
@@ -291,9 +302,9 @@ srv_cmd_attach (int argc, char **argv)
 {
   g_auto (Options) options = { 0 };
   const GOptionEntry entries[] = {
-    SRV_PLACE_ENTRIES (options.place),
+    SRV_PLACE_ENTRIES (options.place, srv_place_admin_token_help),
     { "project", 0, 0, G_OPTION_ARG_STRING, &options.project,
-      N_ ("number or repository URL (default: the only one)"), "PROJECT" },
+      N_ ("number, name or repository URL (default: the only one)"), "PROJECT" },
     { "holder", 0, 0, G_OPTION_ARG_STRING, &options.holder, N_ ("who attaches (default: USER)"),
       "NAME" },
     { NULL },

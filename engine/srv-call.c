@@ -291,6 +291,26 @@ project_by_text (SrvCall *self, const char *text, SrvReply **out_refusal)
   return project;
 }
 
+gint64
+srv_call_project_of_text (SrvCall *self, const char *text, SrvReply **out_refusal)
+{
+  g_autoptr (SrvProject) project = project_by_text (self, text, out_refusal);
+
+  if (project)
+    return project->id;
+  /* Who asks so may not see which others there are. */
+  gboolean is_several = (*out_refusal)->status == 409;
+  gboolean is_number = text[strspn (text, "0123456789")] == '\0';
+  g_autofree char *quoted = is_number ? g_strdup (text) : srv_call_quote (text);
+  g_autofree char *detail = g_strdup_printf ("There is no project %s.", quoted);
+  srv_reply_free (*out_refusal);
+  if (is_several)
+    srv_call_problem (self, "projects", "%s is the name of several projects", quoted);
+  *out_refusal
+      = is_several ? srv_call_refuse (self) : srv_reply_problem (404, "not_found", detail, NULL);
+  return 0;
+}
+
 /* One place of the request that names a project; all that do must name the same. */
 static gboolean
 take_named (SrvCall *self, SrvProject **project, SrvProject *named, SrvReply **out_refusal)

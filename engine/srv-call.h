@@ -144,6 +144,9 @@ srv_call_know_leases (SrvCall *self);
 /* For reads over all: 0 and NULL refusal when none was named. */
 gint64
 srv_call_project_filter (SrvCall *self, SrvReply **out_refusal);
+/* The project that the number, name or URL means; 0: a refusal, which tells nothing of other projects. */
+gint64
+srv_call_project_of_text (SrvCall *self, const char *text, SrvReply **out_refusal);
 /* May the actor see and change this project? NULL: yes. */
 SrvReply *
 srv_call_may (const SrvCall *self, gint64 project);

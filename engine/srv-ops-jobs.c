@@ -14,35 +14,31 @@
 
 #define MAX_LATEST 1000 /* characters */
 #define MAX_REASON 400  /* characters */
+#define MAX_REF 2000    /* bytes of what names a project */
 /* What JSON readers with doubles keep exactly; and far from what the store takes for damage. */
 #define MAX_SEQUENCE ((G_GINT64_CONSTANT (1) << 53) - 1)
 
 /* ---------------------------------------------------------------------- claim */
-/* The first that @find has in the projects asked for, or in any. */
+/* The first that @find has in the projects asked for (gint64), or in any: NULL. */
 static gpointer
-find_first (SrvCall *call, DbrJson projects, SrvFind find, gint64 b)
+find_first (SrvCall *call, const GArray *projects, SrvFind find, gint64 b)
 {
   gpointer found = NULL;
 
-  if (dbr_json_type (projects) != DBR_JSON_ARRAY)
+  if (!projects)
     return srv_store_find_one (call->store, find, 0, b, NULL);
-  for (DbrJson v = dbr_json_first (projects); !found && dbr_json_exists (v); v = dbr_json_next (v))
-    {
-      gint64 project = 0;
-      if (dbr_json_int64 (v, &project) && project > 0)
-        found = srv_store_find_one (call->store, find, project, b, NULL);
-    }
+  for (guint i = 0; !found && i < projects->len; i++)
+    found = srv_store_find_one (call->store, find, g_array_index (projects, gint64, i), b, NULL);
   return found;
 }
 
 /* What a plan's approval would start, or NULL. */
 static char *
-awaited (SrvCall *call, DbrJson projects)
+awaited (SrvCall *call, const GArray *projects)
 {
-  gboolean any = dbr_json_type (projects) != DBR_JSON_ARRAY;
   g_autoptr (SrvPlan) plan = NULL;
 
-  if (any)
+  if (!projects)
     plan = srv_store_find_one (call->store, SRV_FIND_PLANS_NEEDING, 0, 0, NULL);
   else
     plan = find_first (call, projects, SRV_FIND_PROJECT_PLANS_NEEDING, 0);
@@ -54,7 +50,7 @@ awaited (SrvCall *call, DbrJson projects)
 
 /* Why there is nothing: one sentence, about the first thing that stands in the way. */
 static SrvReply *
-nothing (SrvCall *call, DbrJson projects)
+nothing (SrvCall *call, const GArray *projects)
 {
   g_autoptr (SrvTask) free_one = find_first (call, projects, SRV_FIND_TASKS_READY, 0);
   g_autoptr (SrvTask) held = find_first (call, projects, SRV_FIND_TASKS_READY_HELD, 0);
@@ -115,33 +111,49 @@ render_claim (SrvCall *call, SrvPlanSet *set, const SrvTask *task, const SrvJob 
   return body;
 }
 
-static void
-check_projects (SrvCall *call, DbrJson projects)
+/* The id that an element of projects means; 0: a problem or a refusal. */
+static gint64
+project_meant (SrvCall *call, DbrJson value, const char *field, SrvReply **out_refusal)
+{
+  gint64 id = 0;
+
+  if (dbr_json_type (value) == DBR_JSON_STRING)
+    {
+      const char *text = srv_call_element_text (call, value, field, MAX_REF);
+      return text ? srv_call_project_of_text (call, text, out_refusal) : 0;
+    }
+  if (!dbr_json_int64 (value, &id) || id < 1)
+    {
+      srv_call_problem (call, field, "is neither the number, the name nor the URL of a project");
+      return 0;
+    }
+  g_autoptr (SrvProject) project = srv_store_get (call->store, SRV_RECORD_PROJECT, id);
+  if (project && !project->removed)
+    return id;
+  *out_refusal = srv_reply_missing ("project", id);
+  return 0;
+}
+
+/* NULL: any project, or a refusal: a worker for a project that isn't there would wait for ever. (transfer full)
+ * (element-type gint64) */
+static GArray *
+read_projects (SrvCall *call, DbrJson projects, SrvReply **out_refusal)
 {
   guint i = 0;
 
-  for (DbrJson v = dbr_json_first (projects); dbr_json_exists (v); v = dbr_json_next (v), i++)
+  if (dbr_json_type (projects) != DBR_JSON_ARRAY)
+    return NULL;
+  g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (gint64));
+  for (DbrJson v = dbr_json_first (projects); !*out_refusal && dbr_json_exists (v);
+       v = dbr_json_next (v), i++)
     {
       g_autofree char *field = g_strdup_printf ("projects[%u]", i);
-      gint64 id = 0;
-      if (!dbr_json_int64 (v, &id) || id < 1)
-        srv_call_problem (call, field, "is not the id of a project");
+      gint64 id = project_meant (call, v, field, out_refusal);
+      g_array_append_val (ids, id);
     }
-}
-
-/* A worker for a project that isn't there would wait for ever. 0: all are there. */
-static gint64
-missing_project (SrvCall *call, DbrJson projects)
-{
-  for (DbrJson v = dbr_json_first (projects); dbr_json_exists (v); v = dbr_json_next (v))
-    {
-      gint64 id = 0;
-      g_autoptr (SrvProject) project
-          = dbr_json_int64 (v, &id) ? srv_store_get (call->store, SRV_RECORD_PROJECT, id) : NULL;
-      if (!project || project->removed)
-        return id;
-    }
-  return 0;
+  if (!*out_refusal && srv_call_is_bad (call))
+    *out_refusal = srv_call_refuse (call);
+  return *out_refusal ? NULL : g_steal_pointer (&ids);
 }
 
 SrvReply *
@@ -154,16 +166,14 @@ srv_op_JOB_CLAIM (SrvCall *call)
     { "needs_checkout", SRV_MEMBER_BOOLEAN, 0, 0, 0, NULL },
   };
   DbrJson body = call->request->body;
-  DbrJson projects = dbr_json_get (body, "projects");
   SrvReply *refusal = NULL;
 
   srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
-  check_projects (call, projects);
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
-  gint64 missing = missing_project (call, projects);
-  if (missing)
-    return srv_reply_missing ("project", missing);
+  g_autoptr (GArray) projects = read_projects (call, dbr_json_get (body, "projects"), &refusal);
+  if (refusal)
+    return refusal;
   g_autoptr (SrvTask) ready
       = find_first (call, projects, SRV_FIND_TASKS_READY,
                     dbr_json_get_boolean (dbr_json_get (body, "needs_checkout")));

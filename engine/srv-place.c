@@ -18,6 +18,8 @@ const char *const srv_place_socket_help
           "where serve puts it)");
 const char *const srv_place_token_help
     = N_ ("file of the token, mode 0600 (default: BRIGADA_TOKEN)");
+const char *const srv_place_admin_token_help
+    = N_ ("file of the token, mode 0600 (default: BRIGADA_TOKEN, else the admin's own file)");
 
 char *
 srv_place_program (void)
@@ -91,6 +93,13 @@ find_token (const SrvPlaceOptions *options, const char *fallback_file, GError **
   g_set_error_literal (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_TOKEN,
                        _ ("no token: set BRIGADA_TOKEN, or give --token-file FILE"));
   return NULL;
+}
+
+char *
+srv_place_problem (guint status, const char *problem, const char *remedy)
+{
+  return status == 401 || status == 403 ? g_strdup_printf ("%s\n%s", problem, remedy)
+                                        : g_strdup (problem);
 }
 
 static const char *

@@ -30,14 +30,19 @@ typedef struct
   char *token_file; /* nullable: BRIGADA_TOKEN, else what @fallback_file says */
 } SrvPlaceOptions;
 
+/* A problem with what is to be done about it, when that is a token (status 401 or 403, or none was found): @remedy says
+ * where a good one comes from. Transfer full. */
+char *
+srv_place_problem (guint status, const char *problem, const char *remedy);
+
 /* Options --socket and --token-file. */
-#define SRV_PLACE_ENTRIES(options) \
+#define SRV_PLACE_ENTRIES(options, token_help) \
   { "socket", 0, 0, G_OPTION_ARG_FILENAME, &(options).socket, srv_place_socket_help, "PATH" }, \
   { \
-    "token-file", 0, 0, G_OPTION_ARG_FILENAME, &(options).token_file, srv_place_token_help, "FILE" \
+    "token-file", 0, 0, G_OPTION_ARG_FILENAME, &(options).token_file, token_help, "FILE" \
   }
 extern const char *const srv_place_socket_help;
-extern const char *const srv_place_token_help;
+extern const char *const srv_place_token_help, *const srv_place_admin_token_help;
 
 /**
  * srv_place_client:

@@ -130,29 +130,35 @@ engine_open (Options *options)
   return g_steal_pointer (&engine);
 }
 
-/* Takes @listen; NULL: it could not be had. */
-static gboolean
-listen_add (SrvHttp *http, SrvListen *listen)
+/* All places to listen at, or none and an error: what another engine holds is refused before a state is made. */
+static GPtrArray *
+listeners_new (const Options *options, GError **error)
 {
-  if (!listen)
-    return FALSE;
-  /* Not translated: programs wait for it. */
-  g_print ("listening on %s\n", srv_listen_name (listen));
-  srv_http_add (http, listen);
-  return TRUE;
+  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func ((GDestroyNotify) srv_listen_free);
+  SrvListen *listen = srv_listen_unix (options->socket, error);
+
+  for (guint i = 0; listen; i++)
+    {
+      g_ptr_array_add (all, listen);
+      if (!options->listen || !options->listen[i])
+        return g_steal_pointer (&all);
+      listen = srv_listen_tcp (options->listen[i], options->tls_cert, options->tls_key, error);
+    }
+  return NULL;
 }
 
-static gboolean
-listen_all (SrvHttp *http, const Options *options, GError **error)
+/* Takes what @all holds. */
+static void
+listen_all (SrvHttp *http, GPtrArray *all)
 {
-  if (!listen_add (http, srv_listen_unix (options->socket, error)))
-    return FALSE;
-  for (guint i = 0; options->listen && options->listen[i]; i++)
-    if (!listen_add (
-            http, srv_listen_tcp (options->listen[i], options->tls_cert, options->tls_key, error)))
-      return FALSE;
+  while (all->len > 0)
+    {
+      SrvListen *listen = g_ptr_array_steal_index (all, 0);
+      /* Not translated: programs wait for it. */
+      g_print ("listening on %s\n", srv_listen_name (listen));
+      srv_http_add (http, listen);
+    }
   fflush (stdout);
-  return TRUE;
 }
 
 static gboolean
@@ -208,12 +214,10 @@ runner_start (SrvEngine *engine, Options *options)
 /* Until SIGTERM or SIGINT. What must run beside the front (the runner of turns) starts and ends
  * here, after the engine and before the loop. */
 static int
-serve (SrvEngine *engine, Options *options)
+serve (SrvEngine *engine, GPtrArray *listeners, Options *options)
 {
   g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
   g_autoptr (SrvHttp) http = srv_http_new (engine);
-  g_autoptr (GError) error = NULL;
-  gboolean is_listening;
   guint sources[3];
 
   srv_http_set_max_wait (http, (guint) options->max_wait_s);
@@ -222,19 +226,13 @@ serve (SrvEngine *engine, Options *options)
   sources[0] = g_unix_signal_add (SIGTERM, on_signal, loop);
   sources[1] = g_unix_signal_add (SIGINT, on_signal, loop);
   sources[2] = g_timeout_add_seconds (1, on_tick, engine);
-  is_listening = listen_all (http, options, &error);
-  if (is_listening)
-    {
-      SrvRunner *runner = runner_start (engine, options);
-
-      g_main_loop_run (loop);
-      srv_runner_free (runner);
-    }
-  else
-    g_printerr ("drawbridge-engine: %s\n", error->message);
+  listen_all (http, listeners);
+  SrvRunner *runner = runner_start (engine, options);
+  g_main_loop_run (loop);
+  srv_runner_free (runner);
   for (guint i = 0; i < G_N_ELEMENTS (sources); i++)
     g_source_remove (sources[i]);
-  return is_listening ? 0 : 1;
+  return 0;
 }
 
 static gboolean
@@ -330,6 +328,7 @@ srv_cmd_serve (int argc, char **argv)
     { NULL },
   };
   g_autoptr (SrvEngine) engine = NULL;
+  g_autoptr (GError) error = NULL;
   int status = 0;
 
   if (!srv_command_parse (&argc, &argv, entries, "", N_ ("Serves the planning engine."), &status))
@@ -349,10 +348,18 @@ srv_cmd_serve (int argc, char **argv)
   options.host.world.heartbeat_s = (guint) options.heartbeat_s;
   umask (077);
   signal (SIGPIPE, SIG_IGN);
-  if (!places_check (&options) || !state_prepare (&options))
+  if (!places_check (&options))
+    return 1;
+  g_autoptr (GPtrArray) listeners = listeners_new (&options, &error);
+  if (!listeners)
+    {
+      g_printerr ("drawbridge-engine: %s\n", error->message);
+      return 1;
+    }
+  if (!state_prepare (&options))
     return 1;
   g_autofree char *folder = g_path_get_dirname (options.state);
   options.host.world.state_folder = folder;
   engine = engine_open (&options);
-  return engine ? serve (engine, &options) : 1;
+  return engine ? serve (engine, listeners, &options) : 1;
 }

@@ -60,9 +60,15 @@ typedef struct
   char *trouble; /* nullable: what was said last about the engine */
   guint jobs;
   gboolean stopping;
+  gboolean answered; /* the engine did, so that we work for it */
   guint pause_source;
   int status;
 } Worker;
+
+/* Where a token for this comes from. */
+static const char *const remedy = N_ (
+    "\"drawbridge engine token new worker NAME\" makes a worker's token, for BRIGADA_TOKEN or a "
+    "file.");
 
 static void
 claim (Worker *self);
@@ -143,7 +149,7 @@ on_trouble (const char *problem, gpointer user_data)
   self->trouble = g_strdup (problem);
   if (problem != NULL)
     say (_ ("waiting: %s; trying again until it does"), problem);
-  else
+  else if (self->answered)
     say (_ ("the engine answers again"));
 }
 
@@ -166,11 +172,26 @@ take (Worker *self, DbrJson claim)
   self->job = srv_job_run_new (&self->settings, claim, on_job_done, self);
 }
 
+/* Once it is so. */
+static void
+say_hello (Worker *self)
+{
+  if (!self->answered)
+    say (srv_confine_is_real (self->settings.confine)
+             ? _ ("%s works for the engine at %s; its command is shut in by bubblewrap")
+             : _ ("%s works for the engine at %s; its command is NOT shut in: it can read every "
+                  "token"),
+         self->options->name, srv_client_name (self->settings.client));
+  self->answered = TRUE;
+}
+
 static void
 on_claimed (guint status, DbrJson body, const GError *error, gpointer user_data)
 {
   Worker *self = user_data;
   DbrJson waiting = dbr_json_get (body, "waiting");
+  if (status == 200)
+    say_hello (self);
   if (status == 200 && dbr_json_exists (waiting))
     {
       g_autofree char *reason = dbr_json_dup_string (dbr_json_get (waiting, "code"));
@@ -188,7 +209,8 @@ on_claimed (guint status, DbrJson body, const GError *error, gpointer user_data)
   /* The engine's own trouble passes; ours doesn't. */
   if (status == 0 || (status >= 400 && status < 500 && status != 429))
     {
-      refuse (self, problem);
+      g_autofree char *whole = srv_place_problem (status, problem, _ (remedy));
+      refuse (self, whole);
       return;
     }
   say_waiting (self, problem, problem);
@@ -204,8 +226,7 @@ claim (Worker *self)
                             self->options->checkout == NULL);
   json_t *projects = json_array ();
   for (gsize i = 0; self->options->projects != NULL && self->options->projects[i] != NULL; i++)
-    json_array_append_new (projects,
-                           json_integer (g_ascii_strtoll (self->options->projects[i], NULL, 10)));
+    json_array_append_new (projects, json_string (self->options->projects[i]));
   if (json_array_size (projects) > 0)
     json_object_set_new (body, "projects", projects);
   else
@@ -243,11 +264,6 @@ work (Worker *self)
   guint term = g_unix_signal_add (SIGTERM, on_signal, self);
   guint interrupt = g_unix_signal_add (SIGINT, on_signal, self);
   srv_client_set_trouble (self->settings.client, on_trouble, self);
-  say (srv_confine_is_real (self->settings.confine)
-           ? _ ("%s works for the engine at %s; its command is shut in by bubblewrap")
-           : _ ("%s works for the engine at %s; its command is NOT shut in: it can read every "
-                "token"),
-       self->options->name, srv_client_name (self->settings.client));
   claim (self);
   g_main_loop_run (self->loop);
   g_source_remove (term);
@@ -280,8 +296,8 @@ find_problem (const Options *options, const char *const *hidden, const char *com
 {
   g_autoptr (GError) error = NULL;
   for (gsize i = 0; options->projects != NULL && options->projects[i] != NULL; i++)
-    if (!g_ascii_string_to_unsigned (options->projects[i], 10, 1, G_MAXINT64, NULL, NULL))
-      return g_strdup (_ ("--project takes the number of a project"));
+    if (*options->projects[i] == '\0')
+      return g_strdup (_ ("--project takes the number, name or repository URL of a project"));
   if (command == NULL)
     return g_strdup (_ ("say which command does the jobs: work -- COMMAND [ARGUMENT...]"));
   if (options->checkout != NULL && !g_path_is_absolute (options->checkout))
@@ -312,7 +328,10 @@ work_as_told (Options *options, const char *const *command, const char *const *h
       = confine != NULL ? srv_place_client (&options->place, NULL, &error) : NULL;
   if (client == NULL)
     {
-      say ("%s", error->message);
+      g_autofree char *whole = srv_place_problem (
+          g_error_matches (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_TOKEN) ? 401 : 0,
+          error->message, _ (remedy));
+      say ("%s", whole);
       return 1;
     }
   g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
@@ -336,11 +355,12 @@ srv_cmd_work (int argc, char **argv)
 {
   g_auto (Options) options = { 0 };
   const GOptionEntry entries[] = {
-    SRV_PLACE_ENTRIES (options.place),
+    SRV_PLACE_ENTRIES (options.place, srv_place_token_help),
     { "name", 0, 0, G_OPTION_ARG_STRING, &options.name,
       N_ ("the worker's name (default: HOST:PID)"), "NAME" },
     { "project", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.projects,
-      N_ ("only jobs of this project; may be repeated"), "ID" },
+      N_ ("only jobs of this project: number, name or repository URL; may be repeated"),
+      "PROJECT" },
     { "checkout", 0, 0, G_OPTION_ARG_FILENAME, &options.checkout,
       N_ ("where the command runs (default: the project's checkout)"), "FOLDER" },
     { "env", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.variables,

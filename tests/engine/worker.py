@@ -142,7 +142,7 @@ def test_refusals():
             (["--checkout", str(plain), "--", "true"], f"--checkout {plain} is no folder"),
             (["--checkout", "here", "--", "true"], "--checkout takes an absolute path"),
             (["--checkout", state, "--", "true"], "lies in an engine's own folder, " + os.path.realpath(state)),
-            (["--project", "shop", "--", "true"], "--project takes the number of a project"),
+            (["--project", "", "--", "true"], "--project takes the number, name or repository URL"),
             ([], "say which command does the jobs")):
         done = yard.run("work", *OPTIONS, *words)
         TAP.ok(done.returncode == 2 and says in done.stderr, f"refused: work {' '.join(words[:3])}", done.stderr)
@@ -153,6 +153,38 @@ def test_refusals():
         done = yard.run("attach", "--", command, BRIGADA_TOKEN=yard.admin)
         TAP.ok(done.returncode == 2 and says in done.stderr, f"refused: attach -- {command}", done.stderr)
     TAP.equal(len(yard.events("lease.taken")), before, "none of them took the lease")
+    yard.close()
+
+
+def test_tokens():
+    """A token that is missing or another's is told with where a good one comes from; who doesn't work says no such thing."""
+    yard = Yard()
+    client = yard.post("/v1/tokens", {"role": "client", "name": "me"})["token"]
+    for name, token in (("none", None), ("a client's", client), ("nobody's", "A" * 43), ("an unreadable", "x y")):
+        done = yard.run("work", *OPTIONS, "--", "true", BRIGADA_TOKEN=token)
+        TAP.ok(done.returncode == 1 and (name == "an unreadable" or "drawbridge engine token new worker NAME" in done.stderr),
+               f"work with {name} token says how to get one", done.stderr)
+        TAP.ok("works for" not in done.stderr, "and doesn't say that it works", done.stderr)
+    for name, token in (("none", None), ("a client's", client), ("a worker's", yard.worker), ("nobody's", "A" * 43)):
+        done = yard.run("attach", "--", "true", BRIGADA_TOKEN=token)
+        TAP.ok(done.returncode == 1 and "Attaching takes an admin's token" in done.stderr, f"attach with {name} token says which it needs", done.stderr)
+    TAP.ok("else of BRIGADA_TOKEN, else" in done.stderr and "admin's own file" in yard.run("attach", "--help").stdout, "and which it takes")
+    yard.close()
+
+
+def test_projects():
+    """A project is named by number, name or URL, here as everywhere."""
+    yard = Yard()
+    other = yard.post("/v1/projects", {"repo_url": "https://git.example/o/other"})
+    mine = yard.engine.ask("GET", f"/v1/projects/{yard.project}", None, yard.admin).json
+    yard.plan("one", "two", "three")
+    for word in (str(yard.project), mine["name"], mine["repo_url"] + ".git"):
+        done = yard.run("work", *OPTIONS, "--once", "--project", other["name"], "--project", word, "--", "true")
+        TAP.ok(done.returncode == 0 and f"of {mine['name']} taken" in done.stderr, f"--project {word}", done.stderr)
+    for word in ("nosuch", "99999", "https://git.example/o/nosuch"):
+        done = yard.run("work", *OPTIONS, "--once", "--project", word, "--", "true")
+        TAP.ok(done.returncode == 1 and word in done.stderr and mine["name"] + '"' not in done.stderr, f"--project {word} is refused", done.stderr)
+        TAP.ok("works for" not in done.stderr, "and doesn't say that it works", done.stderr)
     yard.close()
 
 
@@ -223,9 +255,10 @@ def test_engine_away():
     TAP.ok(f"the engine at unix:{yard.engine.socket} doesn't answer (" in line and '"drawbridge engine serve" starts one' in line
            and "localhost" not in line, "an engine that is away is said to be, by its socket", line)
     yard.engine.start()
-    worker.wait_for("the engine answers again")
+    worker.wait_for("works for the engine")
     TAP.equal(worker.end(), 0, "when it is there the worker goes on")
-    TAP.equal(sum("doesn't answer" in line for line in worker.lines), 1, "it was said once")
+    TAP.equal([sum(words in line for line in worker.lines) for words in ("doesn't answer", "works for", "answers again")], [1, 1, 0],
+              "both were said once, and nothing of a time before")
     TAP.equal(yard.task(task)["state"], "done", "and the job done")
     yard.close()
 
@@ -451,7 +484,7 @@ def test_care():
 def main():
     signal.alarm(WATCHDOG_S * 8)
     only = sys.argv[1:]
-    for test in (test_refusals, test_given_back, test_lines, test_engine_away, test_cancel, test_stop, test_silent, test_page, test_places,
+    for test in (test_refusals, test_tokens, test_projects, test_given_back, test_lines, test_engine_away, test_cancel, test_stop, test_silent, test_page, test_places,
                  test_hidden_states, test_care):
         if not only or test.__name__ in only:
             test()

@@ -1358,6 +1358,26 @@ test_jobs (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\", \"projects\": [99]}"),
                     ==, 404);
   PROBLEM (404, "not_found", "no project 99");
+  static const char *const none[][2]
+      = { { "\"99\"", "no project 99" },
+          { "\"till\"", "no project \\\"till\\\"" },
+          { "\"https://a.b/c/d\"", "no project \\\"https://a.b/c/d\\\"" } };
+  for (guint i = 0; i < G_N_ELEMENTS (none); i++)
+    {
+      g_autofree char *body
+          = g_strdup_printf ("{\"worker\": \"w\", \"projects\": [%s]}", none[i][0]);
+      g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, body), ==, 404);
+      PROBLEM (404, "not_found", none[i][1]);
+      g_assert_null (json_object_get (f->last, "projects"));
+    }
+  static const char *const bad[] = { "0", "-1", "true", "\"\"", "1.5", "[]" };
+  for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_autofree char *body
+          = g_strdup_printf ("{\"worker\": \"w\", \"projects\": [\"shop\", %s]}", bad[i]);
+      g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, body), ==, 422);
+      PROBLEM (422, "invalid", "\"projects[1]\"");
+    }
   for (guint attempt = 1; attempt <= 3; attempt++)
     {
       g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);

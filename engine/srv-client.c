@@ -16,6 +16,7 @@ G_DEFINE_QUARK (srv_client_error, srv_client_error)
 
 #define FIRST_PAUSE_MS 50u
 #define MAX_PAUSE_MS 5000u
+#define PIECE 65536u   /* bytes of an answer that are read at once */
 #define MAX_SOCKET 107 /* bytes of sockaddr_un.sun_path, without its NUL */
 
 struct _SrvClient
@@ -42,6 +43,8 @@ typedef struct
   guint pause_ms;
   guint pause_source;
   SoupMessage *message;
+  GInputStream *stream; /* the answer's body; nullable */
+  GByteArray *answer;   /* what came of it; SRV_CLIENT_MAX_ANSWER and a piece at most */
   SrvClientDone done;
   gpointer user_data;
 } Call;
@@ -54,7 +57,9 @@ call_free (Call *self)
     g_queue_unlink (&self->client->calls, &self->link);
   if (self->pause_source != 0)
     g_source_remove (self->pause_source);
+  g_clear_object (&self->stream);
   g_clear_object (&self->message);
+  g_byte_array_unref (self->answer);
   g_object_unref (self->cancel);
   g_bytes_unref (self->body);
   g_free (self->key);
@@ -104,8 +109,9 @@ tell_trouble (SrvClient *self, const char *problem)
 }
 
 static void
-handle_answer (Call *self, guint status, GBytes *bytes)
+handle_answer (Call *self, guint status)
 {
+  g_autoptr (GBytes) bytes = g_bytes_new (self->answer->data, self->answer->len);
   g_autoptr (GError) error = NULL;
   g_autoptr (DbrJsonDoc) doc = NULL;
   gboolean ours = TRUE;
@@ -117,7 +123,7 @@ handle_answer (Call *self, guint status, GBytes *bytes)
       return;
     }
   tell_trouble (self->client, NULL);
-  if (bytes != NULL && g_bytes_get_size (bytes) > 0)
+  if (g_bytes_get_size (bytes) > 0)
     {
       doc = dbr_json_doc_new (bytes, NULL, NULL);
       ours = doc != NULL;
@@ -129,24 +135,34 @@ handle_answer (Call *self, guint status, GBytes *bytes)
   finish (self, ours ? status : 0, doc != NULL ? dbr_json_doc_root (doc) : DBR_JSON_NONE, error);
 }
 
+/* Nothing would make it better: it isn't tried again. */
 static void
-on_sent (GObject *source, GAsyncResult *result, gpointer user_data)
+refuse_more (Call *self)
 {
-  Call *self = user_data;
-  g_autoptr (GError) problem = NULL;
   g_autoptr (GError) error = NULL;
-  g_autoptr (GBytes) bytes
-      = soup_session_send_and_read_finish (SOUP_SESSION (source), result, &problem);
+  g_set_error (&error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ANSWER,
+               _ ("what answers at %s is no engine: it sends more than %u bytes"),
+               self->client->name, SRV_CLIENT_MAX_ANSWER);
+  /* Or the session would read the rest, for the next request's sake. */
+  g_cancellable_cancel (self->cancel);
+  finish (self, 0, DBR_JSON_NONE, error);
+}
+
+static void
+end_try (Call *self, const GError *problem)
+{
+  g_autoptr (GError) error = NULL;
   if (self->client == NULL)
     {
       call_free (self);
       return;
     }
   guint status = soup_message_get_status (self->message);
+  g_clear_object (&self->stream);
   g_clear_object (&self->message);
   if (problem == NULL)
     {
-      handle_answer (self, status, bytes);
+      handle_answer (self, status);
       return;
     }
   g_set_error (&error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_AWAY,
@@ -160,15 +176,46 @@ on_sent (GObject *source, GAsyncResult *result, gpointer user_data)
   finish (self, 0, DBR_JSON_NONE, error);
 }
 
-/* A lying peer must not make us keep more than an answer can be. */
 static void
-on_headers (SoupMessage *message, gpointer user_data)
+read_more (Call *self);
+
+static void
+on_read (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   Call *self = user_data;
-  goffset length
-      = soup_message_headers_get_content_length (soup_message_get_response_headers (message));
-  if (length > (goffset) SRV_CLIENT_MAX_ANSWER)
-    g_cancellable_cancel (self->cancel);
+  g_autoptr (GError) problem = NULL;
+  g_autoptr (GBytes) bytes
+      = g_input_stream_read_bytes_finish (G_INPUT_STREAM (source), result, &problem);
+  gsize length = bytes != NULL ? g_bytes_get_size (bytes) : 0;
+  if (length == 0 || self->client == NULL)
+    {
+      end_try (self, problem);
+      return;
+    }
+  g_byte_array_append (self->answer, g_bytes_get_data (bytes, NULL), (guint) length);
+  if (self->answer->len > SRV_CLIENT_MAX_ANSWER)
+    refuse_more (self);
+  else
+    read_more (self);
+}
+
+static void
+read_more (Call *self)
+{
+  g_input_stream_read_bytes_async (self->stream, PIECE, G_PRIORITY_DEFAULT, self->cancel, on_read,
+                                   self);
+}
+
+static void
+on_sent (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Call *self = user_data;
+  g_autoptr (GError) problem = NULL;
+  self->stream = soup_session_send_finish (SOUP_SESSION (source), result, &problem);
+  if (self->stream == NULL || self->client == NULL)
+    end_try (self, problem);
+  else
+    read_more (self);
 }
 
 static void
@@ -184,9 +231,9 @@ try_call (Call *self)
   soup_message_headers_replace (headers, "Idempotency-Key", self->key);
   soup_message_set_flags (self->message, SOUP_MESSAGE_NO_REDIRECT);
   soup_message_set_request_body_from_bytes (self->message, "application/json", self->body);
-  g_signal_connect (self->message, "got-headers", G_CALLBACK (on_headers), self);
-  soup_session_send_and_read_async (client->session, self->message, G_PRIORITY_DEFAULT,
-                                    self->cancel, on_sent, self);
+  g_byte_array_set_size (self->answer, 0);
+  soup_session_send_async (client->session, self->message, G_PRIORITY_DEFAULT, self->cancel,
+                           on_sent, self);
 }
 
 void
@@ -203,6 +250,7 @@ srv_client_post (SrvClient *self,
   call->client = self;
   call->link.data = call;
   call->cancel = g_cancellable_new ();
+  call->answer = g_byte_array_new ();
   call->path = g_strdup (path);
   call->body = g_bytes_new_with_free_func (text, strlen (text), free, text);
   call->key = g_uuid_string_random ();

@@ -13,8 +13,8 @@
 
 G_BEGIN_DECLS
 
-#define SRV_CLIENT_MAX_ANSWER (4u * 1024u * 1024u)
-#define SRV_CLIENT_TIMEOUT_S 60u /* for one try; a long poll takes 30 */
+#define SRV_CLIENT_MAX_ANSWER (4u * 1024u * 1024u) /* bytes */
+#define SRV_CLIENT_TIMEOUT_S 60u                   /* for one try; a long poll takes 30 */
 
 #define SRV_CLIENT_ERROR (srv_client_error_quark ())
 GQuark
@@ -24,7 +24,7 @@ typedef enum
   SRV_CLIENT_ERROR_ADDRESS, /* no socket, not a URL that we speak, or no certificates */
   SRV_CLIENT_ERROR_TOKEN,   /* no token */
   SRV_CLIENT_ERROR_AWAY,    /* the engine did not answer, at last */
-  SRV_CLIENT_ERROR_ANSWER,  /* what answered is no engine */
+  SRV_CLIENT_ERROR_ANSWER,  /* what answered is no engine: no JSON, or too much */
 } SrvClientError;
 
 typedef struct _SrvClient SrvClient;

@@ -199,6 +199,8 @@ def decisions(shell, foreman):
                f"drawbridge engine approve {docs['id']} 1 and_stop_asking=true reasons=REASON")
     shell.type("one of them", f"approve {docs['id']} 1 and_stop_asking=true reasons=too_many_tasks", 0, "max_tasks, from 3 to 4")
     second = plan(shell, foreman, "Logout", task("Button"))
+    shell.type("a setting that lets no plan wait", "project set app turn_minutes=7", 0, "turn_minutes: from 5 to 7", "!Still waiting")
+    shell.type("a setting that does", "project set app max_tasks=11", 0, "max_tasks: from 12 to 11", "Still waiting, since settings hold", "Logout")
     shell.type("what to decide about", "status app", 0, "Button", "brief: Do Button well.")
     shell.type("good", f"reject {second['id']} {second['version']} not now", 0, f"Rejected version {second['version']} of plan {second['id']} (Logout).\n",
                "The foreman is told")
@@ -289,7 +291,9 @@ def holds(shell):
 
 
 def reading(shell):
-    further = find(r"Further back: drawbridge engine (.*)", shell.type("good", "history app limit=2", 0, "2 events", "history app limit=2 before="))
+    further = find(r"Further back: drawbridge engine (.*)", shell.type("good", "history app limit=2", 0, "2 events, the oldest ", "history app limit=2 before=", "!admin admin",
+                                                                       "!just now to"))
+    shell.type("only one", "history app limit=1", 0, "1 event\n")
     shell.type("as it was printed", further, 0, "2 events")
     shell.type("wrong value", "history limit=0", 2, "under the minimum")
     shell.type("wrong value", "history limit=all", 2, "expected an integer", "It is: ")

@@ -198,6 +198,23 @@ start_chat (Chat *self, DbrJson lease, GError **error)
   return TRUE;
 }
 
+/* What to do about a refusal: the engine only says what is so. */
+static void
+print_advice (DbrJson refusal)
+{
+  g_autofree char *code = dbr_json_dup_string (dbr_json_get (refusal, "code"));
+  g_autofree char *nearest
+      = dbr_json_dup_string (dbr_json_get (dbr_json_get (refusal, "nearest"), "ref"));
+
+  if (g_strcmp0 (code, "lease_held") == 0)
+    g_printerr (_ ("It ends by itself, with the chat or turn that holds it, or by \"drawbridge "
+                   "engine lease end LEASE\".\n"));
+  if (nearest != NULL)
+    g_printerr (_ ("Did you mean %s?\n"), nearest);
+  if (g_strcmp0 (code, "project_needed") == 0 || g_strcmp0 (code, "no_project") == 0)
+    g_printerr (_ ("Name one by --project; \"drawbridge engine project list\" shows them.\n"));
+}
+
 static void
 on_attached (guint status, DbrJson body, const GError *error, gpointer user_data)
 {
@@ -208,6 +225,7 @@ on_attached (guint status, DbrJson body, const GError *error, gpointer user_data
       g_autofree char *problem = srv_client_problem (status, body, error);
       g_autofree char *whole = srv_place_problem (status, problem, _ (remedy));
       g_printerr ("drawbridge-engine attach: %s\n", whole);
+      print_advice (body);
       self->status = 1;
       g_main_loop_quit (self->loop);
       return;

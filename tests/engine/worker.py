@@ -152,6 +152,12 @@ def test_refusals():
                           (str(plain), f"{plain} can't be executed")):
         done = yard.run("attach", "--", command, BRIGADA_TOKEN=yard.admin)
         TAP.ok(done.returncode == 2 and says in done.stderr, f"refused: attach -- {command}", done.stderr)
+    yard.post("/v1/projects", {"repo_url": "https://git.example/a/store"})
+    for words, says in ((["--project", "shop"], ('"test" holds lease', "drawbridge engine lease end LEASE")),
+                        (["--project", "stroe"], ('no project "stroe"', "Did you mean store?", "--project", "drawbridge engine project list")),
+                        ([], ("several projects", "--project"))):
+        done = yard.run("attach", *words, "--", "true", BRIGADA_TOKEN=yard.admin)
+        TAP.ok(done.returncode == 1 and all(word in done.stderr for word in says), f"refused: attach {' '.join(words)}, with what to do", done.stderr)
     TAP.equal(len(yard.events("lease.taken")), before, "none of them took the lease")
     yard.close()
 

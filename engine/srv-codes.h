@@ -40,6 +40,7 @@
   X (409, project_busy) \
   X (409, project_exists) \
   X (409, project_needed) \
+  X (409, project_removed) \
   X (409, question_answered) \
   X (409, secret_gone) \
   X (409, sequence_used) \

@@ -31,6 +31,8 @@ struct _SrvEngine
   } watchers[SRV_ENGINE_MAX_WATCHERS];
   guint n_watchers;
   gint64 last_event;
+  gint64 offset;         /* of the clocks, as it was looked at last */
+  gint64 step, stepped;  /* how far it jumped then, and when by the steady clock */
   gint64 minute_without; /* since 1970: no plan waited for hours that had come */
   gboolean grants;       /* turns: the clock may be what wakes one */
   char *admin_secret;
@@ -42,6 +44,41 @@ now_us (const SrvEngine *self)
 {
   return self->options.clock_us ? self->options.clock_us (self->options.clock_data)
                                 : g_get_real_time ();
+}
+
+static gint64
+steady_us (const SrvEngineOptions *options)
+{
+  if (options->steady_us)
+    return options->steady_us (options->clock_data);
+  return options->clock_us ? options->clock_us (options->clock_data) : g_get_monotonic_time ();
+}
+
+gint64
+srv_engine_options_offset_us (const SrvEngineOptions *options)
+{
+  gint64 steady = steady_us (options);
+
+  return (options->clock_us ? options->clock_us (options->clock_data) : g_get_real_time ())
+         - steady;
+}
+
+/* The time by which leases are looked at: one that a jump of the clock would end lives until the writer has seen it. */
+static gint64
+lease_time (SrvEngine *self, gint64 now)
+{
+  gint64 offset = srv_engine_options_offset_us (&self->options), step = offset - self->offset;
+  gint64 steady = steady_us (&self->options);
+
+  if (ABS (step) >= SRV_ENGINE_CLOCK_STEP_US)
+    {
+      self->offset = offset;
+      self->step = step;
+      self->stepped = steady;
+      srv_writer_push_tick (self->writer);
+    }
+  return self->step > 0 && steady - self->stepped < SRV_ENGINE_STEP_GRACE_US ? now - self->step
+                                                                             : now;
 }
 
 static gboolean
@@ -147,15 +184,48 @@ make_admin (SrvEngine *self, GError **error)
   return ok || goes_on;
 }
 
+/* The clock may have been set back while no engine ran: what is dated later than any engine would. */
+static gboolean
+pull_from_future (SrvStore *store, gint64 now)
+{
+  g_autoptr (GPtrArray) leases
+      = srv_store_find (store, SRV_FIND_LEASES_LIVE, 0, 0, NULL, G_MAXINT32);
+  g_autoptr (GPtrArray) jobs
+      = srv_store_find (store, SRV_FIND_JOBS_RUNNING, 0, 0, NULL, G_MAXINT32);
+  gint64 latest = now + (gint64) SRV_MAX_TTL_S * G_USEC_PER_SEC;
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < leases->len; i++)
+    {
+      SrvLease *lease = g_ptr_array_index (leases, i);
+      if (lease->expires <= latest)
+        continue;
+      lease->expires = latest;
+      srv_store_put (store, lease);
+      any = TRUE;
+    }
+  for (guint i = 0; i < jobs->len; i++)
+    {
+      SrvJob *job = g_ptr_array_index (jobs, i);
+      if (job->heartbeat <= now)
+        continue;
+      job->heartbeat = now;
+      srv_store_put (store, job);
+      any = TRUE;
+    }
+  return any;
+}
+
 /* What kept foremen from running may be gone with the engine that stopped: its PATH, its settings. */
 static void
-retry_foremen (SrvEngine *self)
+take_over (SrvEngine *self)
 {
   SrvStore *store = self->writing;
   g_autoptr (GPtrArray) projects = NULL;
   gint64 now = now_us (self);
 
   srv_store_begin (store, TRUE);
+  gboolean any = pull_from_future (store, now);
   projects = srv_store_find (store, SRV_FIND_PROJECTS_TROUBLED, 0, 0, NULL, SRV_MAX_PAGE);
   for (guint i = 0; i < projects->len; i++)
     {
@@ -163,7 +233,7 @@ retry_foremen (SrvEngine *self)
       project->trouble_next = MIN (project->trouble_next, now);
       srv_store_put (store, project);
     }
-  if (projects->len > 0)
+  if (any || projects->len > 0)
     srv_store_commit (store);
   srv_store_rollback (store);
 }
@@ -191,8 +261,9 @@ srv_engine_new (const SrvEngineOptions *options, GError **error)
   if (!self->reading)
     return NULL;
   /* A disk that can't be written to is told by the first request. */
-  retry_foremen (self);
+  take_over (self);
   self->last_event = srv_store_last_event (self->writing);
+  self->offset = srv_engine_options_offset_us (&self->options);
   self->writer = srv_writer_new (self->writing, self->in_memory ? &self->shared : NULL,
                                  &self->options, written, self);
   return g_steal_pointer (&self);
@@ -219,10 +290,12 @@ SrvReply *
 srv_engine_read (SrvEngine *self, const SrvRequest *request)
 {
   SrvReply *reply = NULL;
+  gint64 now = now_us (self);
+  gint64 at = request->actor.role == SRV_ROLE_FOREMAN ? lease_time (self, now) : now;
   gboolean ok = begin_read (self);
 
   if (ok)
-    reply = srv_dispatch (self->reading, self->options.world, request, now_us (self));
+    reply = srv_dispatch (self->reading, self->options.world, request, at);
   const char *text = NULL;
   SrvStoreFailure failure = srv_store_failure (self->reading, &text);
   if (failure != SRV_STORE_OK)
@@ -346,6 +419,8 @@ gint64
 srv_engine_tick (SrvEngine *self)
 {
   gint64 now = now_us (self);
+
+  lease_time (self, now);
   gint64 next = begin_read (self) ? next_time (self, now) : G_MAXINT64;
 
   end_read (self);
@@ -369,7 +444,8 @@ same_hash (const char *a, const char *b)
 }
 
 static gboolean
-read_token (SrvEngine *self, const char *secret, SrvActor *out_actor, const char **out_why)
+read_token (
+    SrvEngine *self, const char *secret, gint64 now, SrvActor *out_actor, const char **out_why)
 {
   g_autofree char *hash = srv_secret_hash (secret);
   g_autoptr (SrvToken) token
@@ -382,8 +458,7 @@ read_token (SrvEngine *self, const char *secret, SrvActor *out_actor, const char
       = token->lease ? srv_store_get (self->reading, SRV_RECORD_LEASE, token->lease) : NULL;
   *out_why = token->lease ? "lease_ended" : "token_revoked";
   if (token->revoked
-      || (token->lease
-          && (!lease || srv_rules_lease_is_over (lease->expires, lease->ended, now_us (self)))))
+      || (token->lease && (!lease || srv_rules_lease_is_over (lease->expires, lease->ended, now))))
     return FALSE;
   *out_why = NULL;
   *out_actor = (SrvActor){ .role = (SrvRole) token->role,
@@ -401,7 +476,8 @@ srv_engine_authenticate (SrvEngine *self,
                          const char **out_why)
 {
   *out_why = "token_unknown";
-  gboolean ok = begin_read (self) && read_token (self, secret, out_actor, out_why);
+  gint64 now = lease_time (self, now_us (self));
+  gboolean ok = begin_read (self) && read_token (self, secret, now, out_actor, out_why);
 
   end_read (self);
   return ok;

@@ -102,6 +102,8 @@ typedef struct
   gboolean synchronous;
   /* nullable: the wall clock; asked by both threads; injected in tests. */
   gint64 (*clock_us) (gpointer user_data);
+  /* nullable: the monotonic clock, or, with a clock_us, that one; likewise. */
+  gint64 (*steady_us) (gpointer user_data);
   gpointer clock_data;
   /* nullable: checkouts and foremen are not looked at; outlives the engine. */
   const SrvWorld *world;
@@ -150,6 +152,14 @@ srv_engine_watch (SrvEngine *self, SrvChanged changed, gpointer user_data);
 void
 srv_engine_unwatch (SrvEngine *self, SrvChanged changed, gpointer user_data);
 #define SRV_ENGINE_MAX_WATCHERS 4u
+/* When the wall clock moves against the steady one by more than this (it was set, or the machine slept), jobs, leases and
+ * pauses keep the time that they had left. */
+#define SRV_ENGINE_CLOCK_STEP_US (2 * G_USEC_PER_SEC)
+/* How long readers allow for a step that the writer may not have seen yet. */
+#define SRV_ENGINE_STEP_GRACE_US (5 * G_USEC_PER_SEC)
+/* us by which the wall clock is before the steady one. */
+gint64
+srv_engine_options_offset_us (const SrvEngineOptions *options);
 /* Time passes: leases expire, silent jobs are lost, windows of hours open, foremen are tried again. serve calls it each
  * second; tests with their clock. Returns when to call it next (us since 1970). */
 gint64

@@ -190,7 +190,7 @@ srv_role_word (gint64 role);
   INT (created) INT (updated) INT (finished)
 #define SRV_TASK_FIELDS(INT, TEXT) \
   INT (plan) INT (project) TEXT (title) TEXT (paths) TEXT (depends_on) TEXT (branch) \
-  INT (state) INT (attempt) INT (lost) INT (awaiting) INT (job) TEXT (reason) \
+  INT (state) INT (attempt) INT (lost) INT (returned) INT (awaiting) INT (job) TEXT (reason) \
   SRV_HOLD_FIELDS (INT, TEXT) \
   INT (created) INT (updated)
 #define SRV_BRIEF_FIELDS(INT, TEXT) TEXT (text)

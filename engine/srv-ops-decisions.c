@@ -47,8 +47,6 @@ check_shown (SrvCall *call, const SrvPlanSet *set)
   gint64 shown = srv_call_integer (call->request->body, "version", 0);
   const SrvPlan *plan = set->plan;
 
-  if (set->project->removed)
-    return srv_plan_check_open (set);
   if (!srv_plan_set_is_waiting (set))
     return not_waiting (call, plan);
   if (shown == plan->version)
@@ -112,7 +110,9 @@ choose_reasons (SrvCall *call, guint own, guint *out_chosen)
   else if (*out_chosen == 0 && !srv_call_is_bad (call))
     srv_call_problem (
         call, "reasons",
-        "is needed: the plan waits for several reasons; name those to settle for good");
+        is_one || own == 0
+            ? "names nothing: leave it out, or name what to settle for good"
+            : "is needed: the plan waits for several reasons; name those to settle for good");
   if (!srv_call_is_bad (call))
     return NULL;
   g_autofree char *detail = srv_call_problems (call);

@@ -36,15 +36,15 @@ find_first (SrvCall *call, const GArray *projects, SrvFind find, gint64 b)
 static char *
 awaited (SrvCall *call, const GArray *projects)
 {
-  g_autoptr (SrvPlan) plan = NULL;
+  g_autoptr (SrvPlan) plan = find_first (call, projects, SRV_FIND_PLANS_WAITING, 0);
 
-  if (!projects)
-    plan = srv_store_find_one (call->store, SRV_FIND_PLANS_NEEDING, 0, 0, NULL);
-  else
-    plan = find_first (call, projects, SRV_FIND_PROJECT_PLANS_NEEDING, 0);
-  if (!plan || plan->state != SRV_PLAN_AWAITING_APPROVAL)
+  if (!plan)
     return NULL;
-  return g_strdup_printf ("No task is ready; plan %" G_GINT64_FORMAT " (\"%s\") awaits approval.",
+  return g_strdup_printf (plan->state == SRV_PLAN_AWAITING_APPROVAL
+                              ? "No task is ready; plan %" G_GINT64_FORMAT
+                                " (\"%s\") awaits approval."
+                              : "No task is ready; new or changed tasks of plan %" G_GINT64_FORMAT
+                                " (\"%s\") await approval.",
                           plan->id, plan->title);
 }
 
@@ -247,7 +247,8 @@ SrvReply *
 srv_op_JOB_EVENT (SrvCall *call)
 {
   static const SrvMember members[] = {
-    { "sequence", SRV_MEMBER_INTEGER, SRV_MEMBER_REQUIRED, 1, MAX_SEQUENCE, NULL },
+    /* One is left to finish with. */
+    { "sequence", SRV_MEMBER_INTEGER, SRV_MEMBER_REQUIRED, 1, MAX_SEQUENCE - 1, NULL },
     { "text", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_REQUIRED, 0, 0, NULL },
   };
   DbrJson body = call->request->body;
@@ -320,16 +321,24 @@ end_task (SrvCall *call, const SrvJob *job, SrvTaskState state, const char *text
   srv_plan_set_settle (call, set);
 }
 
-/* The command never ran: that was no attempt at the task. */
-static void
-uncount (SrvCall *call, const SrvJob *job)
+/* The command never ran: that was no attempt at the task. TRUE: it was given back so often in a row that nobody will
+ * ever run it. */
+static gboolean
+count_returned (SrvCall *call, const SrvJob *job)
 {
   g_autoptr (SrvTask) task = srv_store_get (call->store, SRV_RECORD_TASK, job->task);
 
-  if (!task || task->job != job->id || task->attempt == 0)
-    return;
-  task->attempt--;
+  if (!task || task->job != job->id)
+    return FALSE;
+  if (job->state == SRV_JOB_RETURNED)
+    {
+      task->attempt -= task->attempt > 0;
+      task->returned++;
+    }
+  else
+    task->returned = 0;
   srv_store_put (call->store, task);
+  return task->returned >= SRV_MAX_RETURNED;
 }
 
 SrvReply *
@@ -369,13 +378,15 @@ srv_op_JOB_FINISH (SrvCall *call)
   gboolean is_returned = job->state == SRV_JOB_RETURNED;
   srv_call_event (call, is_returned ? SRV_EVENT_JOB_RETURNED : SRV_EVENT_JOB_FINISHED,
                   SRV_ABOUT_JOB (job), job->id, text ? text : outcomes[outcome]);
-  if (is_returned)
-    uncount (call, job);
   /* Why it ended so: what the worker says of it, or else the last that it said at all. */
-  end_task (call, job, task_states[outcome],
-            text          ? text
-            : job->latest ? job->latest
-                          : outcomes[outcome]);
+  const char *why = text ? text : job->latest ? job->latest : outcomes[outcome];
+  g_autofree char *given_up
+      = count_returned (call, job) ? g_strdup_printf (
+            "Given back without being run " G_STRINGIFY (SRV_MAX_RETURNED) " times in a row: %s",
+            why)
+                                   : NULL;
+  end_task (call, job, given_up ? SRV_TASK_FAILED : task_states[outcome],
+            given_up ? given_up : why);
   return srv_reply_json (200, srv_render_job (call, job));
 }
 

@@ -10,7 +10,6 @@
 #include "srv-trouble.h"
 
 #define MIN_TTL 60
-#define MAX_TTL 3600
 #define CHAT_TTL 300
 
 static SrvReply *
@@ -18,7 +17,7 @@ take (SrvCall *call, SrvLeaseKind kind, gint64 ttl)
 {
   static const SrvMember members[] = {
     { "holder", SRV_MEMBER_NAME, SRV_MEMBER_REQUIRED, 0, 0, NULL },
-    { "ttl", SRV_MEMBER_INTEGER, 0, MIN_TTL, MAX_TTL, NULL },
+    { "ttl", SRV_MEMBER_INTEGER, 0, MIN_TTL, SRV_MAX_TTL_S, NULL },
   };
   DbrJson body = call->request->body;
   SrvReply *refusal = NULL;
@@ -76,7 +75,7 @@ own_lease (SrvCall *call, SrvReply **out_refusal)
 SrvReply *
 srv_op_LEASE_RENEW (SrvCall *call)
 {
-  static const SrvMember members[] = { { "ttl", SRV_MEMBER_INTEGER, 0, MIN_TTL, MAX_TTL, NULL } };
+  static const SrvMember members[] = { { "ttl", SRV_MEMBER_INTEGER, 0, MIN_TTL, SRV_MAX_TTL_S, NULL } };
   SrvReply *refusal = NULL;
   g_autoptr (SrvLease) lease = own_lease (call, &refusal);
 
@@ -121,6 +120,8 @@ srv_op_LEASE_END (SrvCall *call)
   if (!lease)
     return refusal;
   srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
+  if (srv_call_has (body, "reason") && srv_call_actor_role (call) != 0)
+    srv_call_problem (call, "reason", "is for the engine alone to give");
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
   g_autoptr (SrvProject) project = srv_store_get (call->store, SRV_RECORD_PROJECT, lease->project);

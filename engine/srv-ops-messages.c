@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define SAME_FOR_US (24 * G_TIME_SPAN_HOUR)
+#define SAME_AHEAD_US G_TIME_SPAN_MINUTE /* clocks are set back a little all the time */
 
 static const SrvMember text_members[]
     = { { "text", SRV_MEMBER_TEXT, SRV_MEMBER_REQUIRED, 0, 0, NULL } };
@@ -83,16 +84,19 @@ srv_message_needs_none (SrvMessage *message, SrvProject *project)
 static void
 pass_over (SrvCall *call, SrvProject *project)
 {
-  g_autoptr (GPtrArray) messages
-      = project->n_unanswered > 0 ? srv_store_find (call->store, SRV_FIND_PROJECT_MESSAGES_NEEDING,
-                                                    project->id, 0, NULL, SRV_MAX_PAGE)
-                                  : NULL;
+  guint n = project->n_unanswered > 0 ? SRV_MAX_PAGE : 0;
 
-  for (guint i = 0; messages && i < messages->len; i++)
+  while (n == SRV_MAX_PAGE)
     {
-      SrvMessage *message = g_ptr_array_index (messages, i);
-      srv_message_needs_none (message, project);
-      srv_store_put (call->store, message);
+      g_autoptr (GPtrArray) messages = srv_store_find (
+          call->store, SRV_FIND_PROJECT_MESSAGES_NEEDING, project->id, 0, NULL, SRV_MAX_PAGE);
+      n = messages->len;
+      for (guint i = 0; i < n; i++)
+        {
+          SrvMessage *message = g_ptr_array_index (messages, i);
+          srv_message_needs_none (message, project);
+          srv_store_put (call->store, message);
+        }
     }
 }
 
@@ -108,7 +112,7 @@ find_same (SrvCall *call, gint64 project, const char *text)
     {
       SrvMessage *message = g_ptr_array_index (found, i - 1);
       if (message->author == SRV_AUTHOR_USER && message->sent > call->now - SAME_FOR_US
-          && strcmp (message->text, text) == 0)
+          && message->sent <= call->now + SAME_AHEAD_US && strcmp (message->text, text) == 0)
         return g_ptr_array_steal_index (found, i - 1);
     }
   return NULL;

@@ -121,13 +121,6 @@ srv_plan_check_open (const SrvPlanSet *set)
 {
   const SrvPlan *plan = set->plan;
 
-  if (set->project->removed)
-    {
-      g_autofree char *gone = g_strdup_printf (
-          "Plan %" G_GINT64_FORMAT " is over: its project was removed.", plan->id);
-      return srv_reply_conflict ("plan_over", gone,
-                                 json_pack ("{s:s}", "state", srv_plan_state_words[plan->state]));
-    }
   if (plan->state == SRV_PLAN_AWAITING_APPROVAL || plan->state == SRV_PLAN_ACTIVE
       || plan->state == SRV_PLAN_FAILED)
     return NULL;

@@ -70,16 +70,14 @@ srv_project_take_settings (SrvProject *project, const SrvSettings *settings)
 void
 srv_project_still_waiting (SrvCall *call, gint64 project, json_t *body)
 {
-  g_autoptr (GPtrArray) plans = srv_store_find (call->store, SRV_FIND_PROJECT_PLANS_NEEDING,
-                                                project, 0, NULL, SRV_MAX_PAGE);
+  g_autoptr (GPtrArray) plans
+      = srv_store_find (call->store, SRV_FIND_PLANS_WAITING, project, 0, NULL, SRV_MAX_PAGE);
   json_t *list = json_array ();
   gint64 more = 0;
 
   for (guint i = plans->len; i > 0; i--)
     {
       const SrvPlan *plan = g_ptr_array_index (plans, i - 1);
-      if (plan->waits == 0)
-        continue;
       if (json_array_size (list) == MAX_STILL_WAITING)
         more++;
       else

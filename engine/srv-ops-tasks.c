@@ -237,7 +237,7 @@ srv_op_TASK_RETRY (SrvCall *call)
   if (task->state == SRV_TASK_CANCELLED)
     srv_plan_set_await (set, task);
   task->state = SRV_TASK_PLANNED;
-  task->lost = 0;
+  task->lost = task->returned = 0;
   srv_plan_set_change (set, task, call->now);
   srv_task_spec_check_plan (call, set, "task");
   if (srv_call_is_bad (call))

@@ -7,6 +7,7 @@
 #include "srv-lease.h"
 #include "srv-ops.h"
 #include "srv-render.h"
+#include "srv-trouble.h"
 
 #define AT_ONCE 500u     /* things of one kind in one tick; the next one takes the rest */
 #define OPEN_AT_ONCE 20u /* plans: each may cost a whole judgement of its paths */
@@ -82,6 +83,39 @@ open_windows (SrvCall *call)
         }
     }
   while (n == SRV_PAGE && opened < OPEN_AT_ONCE);
+}
+
+void
+srv_op_clock (SrvCall *call, gint64 step)
+{
+  g_autoptr (GPtrArray) leases
+      = srv_store_find (call->store, SRV_FIND_LEASES_LIVE, 0, 0, NULL, G_MAXINT32);
+  g_autoptr (GPtrArray) jobs
+      = srv_store_find (call->store, SRV_FIND_JOBS_RUNNING, 0, 0, NULL, G_MAXINT32);
+  g_autoptr (GPtrArray) projects
+      = srv_store_find (call->store, SRV_FIND_PROJECTS_TROUBLED, 0, 0, NULL, G_MAXINT32);
+  gint64 latest_try = call->now + (gint64) SRV_TROUBLE_MAX_PAUSE_S * G_USEC_PER_SEC;
+
+  for (guint i = 0; i < leases->len; i++)
+    {
+      SrvLease *lease = g_ptr_array_index (leases, i);
+      lease->expires = MAX (lease->expires + step, 1);
+      srv_store_put (call->store, lease);
+    }
+  for (guint i = 0; i < jobs->len; i++)
+    {
+      SrvJob *job = g_ptr_array_index (jobs, i);
+      job->heartbeat = CLAMP (job->heartbeat + step, 1, call->now);
+      srv_store_put (call->store, job);
+    }
+  for (guint i = 0; i < projects->len; i++)
+    {
+      SrvProject *project = g_ptr_array_index (projects, i);
+      if (project->trouble_next == 0)
+        continue;
+      project->trouble_next = CLAMP (project->trouble_next + step, 1, latest_try);
+      srv_store_put (call->store, project);
+    }
 }
 
 SrvReply *

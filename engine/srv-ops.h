@@ -21,6 +21,9 @@ srv_dispatch (SrvStore *store, const SrvWorld *world, const SrvRequest *request,
 /* Each second: leases, lost jobs, hours. */
 SrvReply *
 srv_op_tick (SrvCall *call);
+/* The wall clock jumped by @step us to the call's now: what runs keeps the time that it had left. */
+void
+srv_op_clock (SrvCall *call, gint64 step);
 
 /* ---- srv-ops-plans.c */
 /* NULL: may be changed; else 409 plan_over. */

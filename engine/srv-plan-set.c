@@ -106,11 +106,21 @@ srv_plan_set_load (SrvCall *call, gint64 id, SrvReply **out_refusal)
   SrvProject *project
       = plan ? srv_store_get (call->store, SRV_RECORD_PROJECT, plan->project) : NULL;
 
-  if (plan && project)
-    return srv_plan_set_new (call, plan, project);
-  if (plan)
+  if (plan && !project)
     *out_refusal = srv_reply_missing ("project", plan->project);
+  else if (plan && project->removed && srv_operations[call->request->operation].kind != SRV_READ)
+    {
+      g_autofree char *detail = g_strdup_printf (
+          "Plan %" G_GINT64_FORMAT " can't be changed any more: its project was removed.", id);
+      *out_refusal
+          = srv_reply_conflict ("project_removed", detail,
+                                json_pack ("{s:I, s:s}", "project", (json_int_t) project->id,
+                                           "state", srv_plan_state_words[plan->state]));
+    }
+  else if (plan)
+    return srv_plan_set_new (call, plan, project);
   srv_record_free (plan);
+  srv_record_free (project);
   return NULL;
 }
 
@@ -298,9 +308,30 @@ srv_plan_set_drop_cancelled (SrvPlanSet *self, gint64 now)
     }
 }
 
+/* What the user approved behind a task that a foreman takes away would start before its time. The user's own cancelling
+ * is the user's decision; and what is done holds nothing back. */
+static void
+judge_dependents (SrvCall *call, SrvPlanSet *self, const SrvTask *gone)
+{
+  if (call->actor.role != SRV_ROLE_FOREMAN || gone->state == SRV_TASK_DONE)
+    return;
+  for (guint i = 0; i < self->tasks->len; i++)
+    {
+      SrvTask *task = g_ptr_array_index (self->tasks, i);
+      g_autoptr (GArray) ids = srv_ids_parse (task->depends_on);
+      gboolean depends = FALSE;
+      for (guint d = 0; d < ids->len; d++)
+        depends = depends || g_array_index (ids, gint64, d) == gone->id;
+      if (depends && srv_rules_may_rewrite ((SrvTaskState) task->state))
+        srv_plan_set_rewritten (call, self, task);
+    }
+}
+
 void
 srv_plan_set_cancel (SrvCall *call, SrvPlanSet *self, SrvTask *task, const char *why)
 {
+  judge_dependents (call, self, task);
+  g_hash_table_remove (self->judging, task);
   stop_job (call, task);
   task->state = SRV_TASK_CANCELLED;
   task->awaiting = 0;

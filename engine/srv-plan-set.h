@@ -28,7 +28,7 @@ typedef struct
   gboolean was_live, was_finished, was_needing, was_in_review; /* as the project counts it */
 } SrvPlanSet;
 
-/* NULL and a refusal (404, 403). */
+/* NULL and a refusal: 404, 403; 409 project_removed when the request is more than a read. */
 SrvPlanSet *
 srv_plan_set_load (SrvCall *call, gint64 plan, SrvReply **out_refusal);
 /* With records that are at hand; takes them. A plan without an id is new, and gets one. */
@@ -58,7 +58,8 @@ srv_plan_set_add (SrvCall *call, SrvPlanSet *self);
 /* The task is to be written. */
 void
 srv_plan_set_change (SrvPlanSet *self, SrvTask *task, gint64 now);
-/* Cancels one task and stops its job. After the last one, and before anything is linked anew: */
+/* Cancels one task and stops its job; what depended on it is judged anew when a foreman does that. After the last one,
+ * and before anything is linked anew: */
 void
 srv_plan_set_cancel (SrvCall *call, SrvPlanSet *self, SrvTask *task, const char *why);
 /* takes cancelled tasks out of what others depend on; settle does it too. */

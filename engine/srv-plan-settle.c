@@ -85,7 +85,8 @@ settle_plan (SrvCall *call, SrvPlanSet *self, gboolean is_approved)
       failed += self->values[i].state == SRV_TASK_FAILED;
       reviews += self->values[i].state == SRV_TASK_REVIEW;
     }
-  gboolean is_open = srv_plan_is_live (plan) || plan->state == SRV_PLAN_FAILED;
+  gboolean is_open
+      = !self->project->removed && (srv_plan_is_live (plan) || plan->state == SRV_PLAN_FAILED);
   plan->needs = is_open && (srv_plan_set_is_waiting (self) || failed > 0);
   plan->reviews = reviews;
   if (!srv_plan_set_is_waiting (self))

@@ -13,7 +13,9 @@ G_BEGIN_DECLS
 #define SRV_MAX_GLOBS 100        /* of a task, or protected */
 #define SRV_MAX_PATHS 2000       /* globs of all tasks of a plan */
 #define SRV_MAX_WINDOWS 20       /* of one hours setting */
+#define SRV_MAX_TTL_S 3600       /* of a lease */
 #define SRV_MAX_LOST 3           /* lost attempts that fail a task */
+#define SRV_MAX_RETURNED 5       /* times in a row that it was given back without being tried */
 #define SRV_HEARTBEAT_SECONDS 30 /* a worker's interval, unless the host says another one */
 #define SRV_MAX_HEARTBEAT_SECONDS 600
 #define SRV_MISSED_HEARTBEATS 3 /* after so many a job is lost */

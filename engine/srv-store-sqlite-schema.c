@@ -143,7 +143,10 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "ALTER TABLE message ADD COLUMN needs INTEGER NOT NULL DEFAULT 0;"
   "ALTER TABLE project ADD COLUMN n_unanswered INTEGER NOT NULL DEFAULT 0;"
   "CREATE INDEX message_needing ON message (id) WHERE needs <> 0;"
-  "CREATE INDEX message_project_needing ON message (project) WHERE needs <> 0;",
+  "CREATE INDEX message_project_needing ON message (project) WHERE needs <> 0;"
+  "CREATE INDEX message_given ON message (project) WHERE state = 1 AND turn_ended = 0;"
+  "CREATE INDEX message_failed ON message (project) WHERE state = 1 AND turn_failed <> 0;"
+  "ALTER TABLE task ADD COLUMN returned INTEGER NOT NULL DEFAULT 0;",
 };
 
 #define NEWEST " ORDER BY id DESC LIMIT ?3"
@@ -172,6 +175,7 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (PROJECT_PLANS_FINISHED, PLAN, "plan_project_finished", "project = ?1 AND state > 1 ORDER BY finished DESC LIMIT ?3")
   FIND (PLANS_NEEDING, PLAN, "plan_needing", "needs <> 0" NEWEST)
   FIND (PROJECT_PLANS_NEEDING, PLAN, "plan_project_needing", "project = ?1 AND needs <> 0" NEWEST)
+  FIND (PLANS_WAITING, PLAN, "plan_needing", "needs <> 0 AND waits <> 0 AND (?1 = 0 OR project = ?1)" NEWEST)
 /* Nobody ends a review: no turn runs, no chat is attached, and no turn is about to start. As
  * srv_rules_foreman_is_coming() says it. */
 #define NO_FOREMAN \
@@ -198,10 +202,11 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (MESSAGES_OPEN, MESSAGE, "message_open", "state < 2 AND id < ?2" NEWEST)
   FIND (PROJECT_MESSAGES_OPEN, MESSAGE, "message_project_open", "state < 2 AND project = ?1 AND id < ?2" NEWEST)
   FIND (MESSAGES_WAITING, MESSAGE, "message_waiting", "state = 0 AND project = ?1" OLDEST)
-  FIND (MESSAGES_WITH_FOREMAN, MESSAGE, "message_project_open", "state < 2 AND project = ?1 AND state = 1 AND turn_ended = 0" OLDEST)
-  FIND (MESSAGES_GIVEN_UP, MESSAGE, "message_project_open", "state < 2 AND project = ?1 AND state = 1 AND turn_failed <> 0" OLDEST)
+  FIND (MESSAGES_WITH_FOREMAN, MESSAGE, "message_given", "state = 1 AND turn_ended = 0 AND project = ?1" OLDEST)
+  FIND (MESSAGES_GIVEN_UP, MESSAGE, "message_failed", "state = 1 AND turn_failed <> 0 AND project = ?1" OLDEST)
   FIND (MESSAGES_NEEDING, MESSAGE, "message_needing", "needs <> 0" NEWEST)
   FIND (PROJECT_MESSAGES_NEEDING, MESSAGE, "message_project_needing", "needs <> 0 AND project = ?1" NEWEST)
+  FIND (MESSAGES_FAILED, MESSAGE, "message_project_needing", "needs <> 0 AND turn_failed <> 0 AND project = ?1" OLDEST)
   FIND (MESSAGES_SAME, MESSAGE, "message_same", "project = ?1 AND hash = ?2" NEWEST)
   FIND (QUESTIONS_OPEN, QUESTION, "question_open", "state = 0" NEWEST)
   FIND (PROJECT_QUESTIONS_OPEN, QUESTION, "question_project_open", "state = 0 AND project = ?1" NEWEST)

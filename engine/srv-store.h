@@ -36,6 +36,7 @@ typedef enum
   SRV_FIND_PROJECT_PLANS_FINISHED,
   SRV_FIND_PLANS_NEEDING,
   SRV_FIND_PROJECT_PLANS_NEEDING,
+  SRV_FIND_PLANS_WAITING,   /* project a (0: any): something of them waits for a decision */
   SRV_FIND_PLANS_IN_REVIEW, /* of projects whose foreman neither works nor is about to */
   SRV_FIND_PROJECT_PLANS_IN_REVIEW,
   SRV_FIND_PLANS_BY_CLOCK, /* wait for nothing but the hours; oldest first, id > a */
@@ -55,6 +56,7 @@ typedef enum
   SRV_FIND_MESSAGES_GIVEN_UP, /* project a: not answered, their turns failed too often; oldest first */
   SRV_FIND_MESSAGES_NEEDING, /* the user's, that no turn answered and none will by itself */
   SRV_FIND_PROJECT_MESSAGES_NEEDING,
+  SRV_FIND_MESSAGES_FAILED, /* project a: of those the ones that turns failed over; oldest first */
   SRV_FIND_MESSAGES_SAME, /* project a, hash b */
   SRV_FIND_QUESTIONS_OPEN,
   SRV_FIND_PROJECT_QUESTIONS_OPEN,

@@ -12,7 +12,6 @@
 
 #include <string.h>
 
-#define MAX_GIVEN_UP 500u
 #define MAX_NAMED 10u
 
 /* Why no turn can start now; NULL: one can. (transfer full) */
@@ -113,18 +112,24 @@ srv_trouble_clear (SrvProject *project)
 static void
 give_back (SrvCall *call, SrvProject *project)
 {
-  g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_GIVEN_UP,
-                                                   project->id, 0, NULL, MAX_GIVEN_UP);
+  guint n;
 
-  for (guint i = 0; i < messages->len; i++)
+  do
     {
-      SrvMessage *message = g_ptr_array_index (messages, i);
-      message->state = SRV_MESSAGE_WAITING;
-      message->delivered = message->deliveries = message->turn_ended = message->turn_failed = 0;
-      srv_message_needs_none (message, project);
-      project->n_waiting++;
-      srv_store_put (call->store, message);
+      g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_GIVEN_UP,
+                                                       project->id, 0, NULL, SRV_MAX_PAGE);
+      n = messages->len;
+      for (guint i = 0; i < n; i++)
+        {
+          SrvMessage *message = g_ptr_array_index (messages, i);
+          message->state = SRV_MESSAGE_WAITING;
+          message->delivered = message->deliveries = message->turn_ended = message->turn_failed = 0;
+          srv_message_needs_none (message, project);
+          project->n_waiting++;
+          srv_store_put (call->store, message);
+        }
     }
+  while (n == SRV_MAX_PAGE);
 }
 
 void
@@ -171,21 +176,16 @@ srv_trouble_render (const SrvProject *project, gint64 now)
 static char *
 given_up (SrvCall *call, const SrvProject *project)
 {
-  g_autoptr (GPtrArray) messages
-      = project->n_unanswered > 0 ? srv_store_find (call->store, SRV_FIND_PROJECT_MESSAGES_NEEDING,
-                                                    project->id, 0, NULL, MAX_GIVEN_UP)
-                                  : NULL;
+  g_autoptr (GPtrArray) messages = project->n_unanswered > 0
+                                       ? srv_store_find (call->store, SRV_FIND_MESSAGES_FAILED,
+                                                         project->id, 0, NULL, MAX_NAMED + 1)
+                                       : NULL;
   g_autoptr (GString) ids = g_string_new (NULL);
-  guint n = 0;
+  guint n = messages ? messages->len : 0;
 
-  for (guint i = messages ? messages->len : 0; i > 0; i--)
-    {
-      const SrvMessage *message = g_ptr_array_index (messages, i - 1);
-      if (!message->turn_failed)
-        continue;
-      if (++n <= MAX_NAMED)
-        g_string_append_printf (ids, "%s%" G_GINT64_FORMAT, n > 1 ? ", " : "", message->id);
-    }
+  for (guint i = 0; i < MIN (n, MAX_NAMED); i++)
+    g_string_append_printf (ids, "%s%" G_GINT64_FORMAT, i > 0 ? ", " : "",
+                            ((const SrvMessage *) g_ptr_array_index (messages, i))->id);
   if (n == 0)
     return NULL;
   return g_strdup_printf ("Message%s %s%s %s given up after " G_STRINGIFY (

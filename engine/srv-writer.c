@@ -31,6 +31,7 @@ struct _SrvWriter
   GMutex *shared; /* nullable */
   SrvReplays *replays;
   SrvEngineOptions options;
+  gint64 offset; /* of the clocks, as the store has taken it into account */
   GMainContext *context;
   SrvWritten written;
   gpointer user_data;
@@ -258,6 +259,18 @@ grant_turns (SrvWriter *self, guint max, GPtrArray *turns)
   return srv_store_rollback_to (self->store);
 }
 
+/* First of all: whatever the batch does is by the clock as it is now. */
+static void
+follow_clock (SrvWriter *self, gint64 step)
+{
+  SrvRequest request = { .operation = SRV_OP_STATUS, .actor = { .role = SRV_ROLE_ADMIN } };
+  SrvCall call;
+
+  srv_call_init (&call, self->store, &request, now_us (self));
+  srv_op_clock (&call, step);
+  srv_call_clear (&call);
+}
+
 /* Nothing of the batch was kept. */
 static void
 fail_batch (SrvWriter *self, GQueue *batch)
@@ -278,14 +291,25 @@ fail_batch (SrvWriter *self, GQueue *batch)
 static void
 write_batch (SrvWriter *self, GQueue *batch, guint max_turns, GPtrArray *turns)
 {
+  gint64 offset = srv_engine_options_offset_us (&self->options);
+  gboolean is_step = ABS (offset - self->offset) >= SRV_ENGINE_CLOCK_STEP_US;
   gboolean ok = srv_store_begin (self->store, TRUE);
 
+  if (ok && is_step)
+    follow_clock (self, offset - self->offset);
   for (GList *l = batch->head; ok && l; l = l->next)
     ok = write_one (self, l->data);
   if (ok && max_turns > 0)
     ok = grant_turns (self, max_turns, turns);
   if (ok)
     ok = srv_store_commit (self->store);
+  if (ok && is_step)
+    {
+      g_message ("the clock was set by %" G_GINT64_FORMAT
+                 " s, or the machine slept: jobs, leases and pauses keep the time they had left",
+                 (offset - self->offset) / G_USEC_PER_SEC);
+      self->offset = offset;
+    }
   if (ok)
     return;
   g_ptr_array_set_size (turns, 0);
@@ -341,6 +365,7 @@ srv_writer_new (SrvStore *store,
   self->store = store;
   self->shared = mutex;
   self->options = *options;
+  self->offset = srv_engine_options_offset_us (options);
   self->replays = srv_replays_new ();
   self->context = g_main_context_ref_thread_default ();
   self->written = written;

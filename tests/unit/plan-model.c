@@ -52,9 +52,15 @@ is_within_hours (guint hours, gint64 now)
 }
 
 gint64
+model_wall (const Model *self)
+{
+  return self->base.now + self->base.skew;
+}
+
+gint64
 model_border (const Model *self)
 {
-  gint64 now = self->base.now, at = now;
+  gint64 now = model_wall (self), at = now;
   gboolean is_open = is_within_hours (self->hours, now);
 
   for (guint i = 0; i < 24 * 7 && is_within_hours (self->hours, at) == is_open; i++)
@@ -146,7 +152,7 @@ reasons_now (const Model *self, const ModelPlan *plan, guint judged, guint *out_
   return (self->asks ? BIT (APPROVAL_REQUIRED) : 0)
          | (count > self->max_tasks ? BIT (TOO_MANY_TASKS) : 0)
          | (*out_globs ? BIT (PROTECTED_PATH) : 0)
-         | (is_within_hours (self->hours, self->base.now) ? 0 : BIT (OUTSIDE_HOURS));
+         | (is_within_hours (self->hours, model_wall (self)) ? 0 : BIT (OUTSIDE_HOURS));
 }
 
 static void
@@ -188,7 +194,7 @@ open_window (Model *self, ModelPlan *plan)
   guint awaiting = 0, globs;
 
   if (!model_is_waiting (plan) || plan->waits != BIT (OUTSIDE_HOURS)
-      || !is_within_hours (plan->hours, self->base.now))
+      || !is_within_hours (plan->hours, model_wall (self)))
     return;
   for (guint i = 0; i < plan->n_tasks; i++)
     awaiting |= plan->tasks[i].awaiting ? 1u << i : 0;
@@ -225,14 +231,22 @@ model_tick (Model *self)
     open_window (self, &self->plans[p]);
 }
 
-void
+guint
 model_cancel (ModelPlan *plan, guint task)
 {
+  guint changed = 0;
+
+  for (guint j = 0; plan->tasks[task].state != SRV_TASK_DONE && j < plan->n_tasks; j++)
+    if ((plan->tasks[j].needs >> task & 1)
+        && (plan->tasks[j].state == SRV_TASK_PLANNED || plan->tasks[j].state == SRV_TASK_READY
+            || plan->tasks[j].state == SRV_TASK_FAILED))
+      changed |= 1u << j;
   plan->tasks[task].state = SRV_TASK_CANCELLED;
   plan->tasks[task].awaiting = FALSE;
   plan->tasks[task].job = 0;
   for (guint j = 0; j < plan->n_tasks; j++)
     plan->tasks[j].needs &= ~(1u << task);
+  return changed;
 }
 
 /* ------------------------------------------------------------------- comparing */

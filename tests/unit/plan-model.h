@@ -25,7 +25,7 @@ typedef struct
   SrvTaskState state;
   gboolean awaiting, held;
   guint paths; /* of model_paths */
-  guint attempt, lost;
+  guint attempt, lost, returned;
   gint64 job;
   guint sequence;
   gint64 heartbeat;
@@ -87,8 +87,12 @@ void
 model_judge (const Model *self, ModelPlan *plan, guint changed);
 void
 model_approve (ModelPlan *plan);
-void
+/* The tasks (bits) that are changed by it when a foreman does it. */
+guint
 model_cancel (ModelPlan *plan, guint task);
+/* The engine's wall clock, which may be set; everything else is measured by base.now. */
+gint64
+model_wall (const Model *self);
 /* Time has come to base.now. */
 void
 model_tick (Model *self);

@@ -13,6 +13,12 @@
 static gint64
 fixture_clock (gpointer user_data)
 {
+  return ((SrvFixture *) user_data)->now + ((SrvFixture *) user_data)->skew;
+}
+
+static gint64
+fixture_steady (gpointer user_data)
+{
   return ((SrvFixture *) user_data)->now;
 }
 
@@ -22,6 +28,7 @@ srv_fixture_open (SrvFixture *self, const char *file)
   g_autoptr (GError) error = NULL;
   SrvEngineOptions options = { .file = file ? file : ":memory:",
                                .clock_us = fixture_clock,
+                               .steady_us = fixture_steady,
                                .clock_data = self,
                                .world = self->world,
                                .synchronous = FALSE };
@@ -32,6 +39,7 @@ srv_fixture_open (SrvFixture *self, const char *file)
   g_assert_no_error (error);
   self->admin = (SrvActor){ .role = SRV_ROLE_ADMIN, .token = 900001, .name = "root" };
   self->client = (SrvActor){ .role = SRV_ROLE_CLIENT, .token = 900002, .name = "ada" };
+  self->runner = (SrvActor){ .role = SRV_ROLE_ADMIN, .name = "runner" };
   self->worker = (SrvActor){ .role = SRV_ROLE_WORKER, .token = 900003, .name = "w1" };
 }
 

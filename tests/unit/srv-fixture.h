@@ -12,8 +12,10 @@ typedef struct
 {
   SrvEngine *engine;
   gint64 now;            /* us; the engine's clock */
+  gint64 skew;           /* us by which its wall clock was set since */
   const SrvWorld *world; /* nullable; set before opening */
   SrvActor admin, client, worker;
+  SrvActor runner; /* the engine itself */
   json_t *last; /* the last body; borrowed by tests until the next request */
   guint status; /* and its status */
   char *etag, *location;

@@ -29,6 +29,38 @@ append_paths (GString *body, guint paths)
     g_string_append_printf (body, ", \"paths\": %s", model_paths[paths].json);
 }
 
+/* A foreman with a lease of its own, for one operation; or the admin, who may do the same and decides by that. */
+static SrvActor
+somebody (Model *model, gboolean *out_is_foreman)
+{
+  SrvFixture *f = &model->base;
+
+  *out_is_foreman = pick (model, 2);
+  if (!*out_is_foreman)
+    return f->admin;
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, "p:~", "{\"holder\": \"turn\"}"), ==, 201);
+  return srv_fixture_foreman (f);
+}
+
+/* Keeps what the operation answered. */
+static void
+leave (Model *model, const SrvActor *actor)
+{
+  SrvFixture *f = &model->base;
+  json_t *last = json_incref (f->last);
+  guint status = f->status;
+
+  if (actor->role == SRV_ROLE_FOREMAN)
+    {
+      g_assert_cmpuint (CALL (actor, LEASE_END, srv_fixture_id (actor->lease), NULL), ==, 200);
+      model->told = 0; /* it was told */
+      json_decref (f->last);
+      f->last = json_incref (last);
+      f->status = status;
+    }
+  json_decref (last);
+}
+
 static void
 op_create (Model *model)
 {
@@ -184,16 +216,18 @@ op_cancel (Model *model)
   if (!plan)
     return;
   guint i = pick (model, plan->n_tasks);
-  gboolean all = pick (model, 2);
-  guint status = CALL (&model->foreman, TASK_CANCEL, srv_fixture_id (plan->tasks[i].id),
+  gboolean all = pick (model, 2), is_foreman;
+  const SrvActor actor = somebody (model, &is_foreman);
+  guint status = CALL (&actor, TASK_CANCEL, srv_fixture_id (plan->tasks[i].id),
                        all ? "{\"dependents\": true}" : "{}");
+  leave (model, &actor);
   if (!model_is_open (plan) || plan->tasks[i].state == SRV_TASK_CANCELLED)
     {
       g_assert_cmpuint (status, ==, 409);
       return;
     }
   g_assert_cmpuint (status, ==, 200);
-  guint taken = 1u << i, before = 0;
+  guint taken = 1u << i, before = 0, changed = 0, cancelled = 0;
   while (all && taken != before)
     {
       before = taken;
@@ -204,9 +238,12 @@ op_cancel (Model *model)
   for (guint j = 0; j < plan->n_tasks; j++)
     if ((taken >> j & 1) && plan->tasks[j].state != SRV_TASK_CANCELLED
         && (j == i || plan->tasks[j].state != SRV_TASK_DONE))
-      model_cancel (plan, j);
+      {
+        changed |= model_cancel (plan, j);
+        cancelled |= 1u << j;
+      }
   plan->version++;
-  model_judge (model, plan, 0);
+  model_judge (model, plan, is_foreman ? changed & ~cancelled : 0);
   model_derive (plan);
 }
 
@@ -242,19 +279,19 @@ append_needs (GString *body, const ModelPlan *plan, guint needs)
 typedef struct
 {
   guint cancelled, rewritten, needs, paths;
-  gboolean adds;
+  gboolean adds, is_foreman;
 } Amendment;
 
 /* What it makes of the plan. FALSE: it is refused. */
 static gboolean
 amend (Model *model, ModelPlan *plan, const Amendment *a)
 {
-  guint n = plan->n_tasks, gone = 0;
+  guint n = plan->n_tasks, gone = 0, changed = 0;
 
   if (a->cancelled < n && plan->tasks[a->cancelled].state == SRV_TASK_CANCELLED)
     return FALSE;
   if (a->cancelled < n)
-    model_cancel (plan, a->cancelled);
+    changed = model_cancel (plan, a->cancelled);
   for (guint j = 0; j < n; j++)
     gone |= plan->tasks[j].state == SRV_TASK_CANCELLED ? 1u << j : 0;
   if (((a->rewritten < n || a->adds) && (a->needs & gone))
@@ -274,7 +311,9 @@ amend (Model *model, ModelPlan *plan, const Amendment *a)
     plan->tasks[plan->n_tasks++] = (ModelTask){ .needs = a->needs, .paths = a->paths };
   if (is_circular (plan))
     return FALSE;
-  model_judge (model, plan, (a->rewritten < n ? 1u << a->rewritten : 0) | (a->adds ? 1u << n : 0));
+  model_judge (model, plan,
+               (a->rewritten < n ? 1u << a->rewritten : 0) | (a->adds ? 1u << n : 0)
+                   | (a->is_foreman ? changed : 0));
   return TRUE;
 }
 
@@ -316,17 +355,21 @@ op_amend (Model *model)
   if (!plan)
     return;
   ModelPlan amended = *plan;
+  gboolean is_foreman;
   guint n = plan->n_tasks, version = plan->version + (pick (model, 5) == 0);
-  const Amendment a = { .cancelled = pick (model, 2 * n),
-                        .rewritten = pick (model, 2 * n),
-                        .needs = pick (model, 2) ? 1u << pick (model, n) : 0,
-                        .paths = pick (model, MODEL_N_PATHS),
-                        .adds = n < MODEL_MAX_TASKS && pick (model, 2) };
+  Amendment a = { .cancelled = pick (model, 2 * n),
+                  .rewritten = pick (model, 2 * n),
+                  .needs = pick (model, 2) ? 1u << pick (model, n) : 0,
+                  .paths = pick (model, MODEL_N_PATHS),
+                  .adds = n < MODEL_MAX_TASKS && pick (model, 2) };
   g_autofree char *match = g_strdup_printf ("If-Match=%u", version);
   g_autoptr (GString) body = g_string_new (NULL);
 
   append_amendment (body, plan, &a);
-  guint status = CALL (&model->foreman, PLAN_AMEND, srv_fixture_id (plan->id), body->str, match);
+  const SrvActor actor = somebody (model, &is_foreman);
+  a.is_foreman = is_foreman;
+  guint status = CALL (&actor, PLAN_AMEND, srv_fixture_id (plan->id), body->str, match);
+  leave (model, &actor);
   if (version != plan->version)
     {
       srv_fixture_assert_problem (f, 412, "version_conflict", "version");
@@ -372,7 +415,7 @@ op_retry (Model *model)
   g_assert_cmpuint (status, ==, 200);
   guint changed = task->state == SRV_TASK_CANCELLED ? 1u << (task - plan->tasks) : 0;
   task->state = SRV_TASK_PLANNED;
-  task->lost = 0;
+  task->lost = task->returned = 0;
   plan->version++;
   model_judge (model, plan, changed);
   model_derive (plan);
@@ -414,6 +457,16 @@ op_claim (Model *model)
   task->job = srv_fixture_int (f, "job.id");
   task->sequence = 0;
   task->heartbeat = f->now;
+  if (pick (model, 3) == 0)
+    {
+      /* Given back at once. */
+      g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, srv_fixture_id (task->job),
+                              "{\"sequence\": 1, \"outcome\": \"returned\"}"),
+                        ==, 200);
+      task->attempt--;
+      task->job = 0;
+      task->state = ++task->returned >= SRV_MAX_RETURNED ? SRV_TASK_FAILED : SRV_TASK_PLANNED;
+    }
   model_derive (plan);
 }
 
@@ -456,7 +509,7 @@ op_job (Model *model)
   g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, end), ==, 200);
   g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, job, end), ==, 200);
   task->state = states[outcome];
-  task->job = 0;
+  task->job = task->returned = 0;
   model_derive (plan);
 }
 
@@ -530,6 +583,17 @@ op_pass (Model *model)
   model_tick (model);
 }
 
+/* The wall clock is set: jobs go on by the other one, hours are of this one. */
+static void
+op_clock (Model *model)
+{
+  static const gint64 steps[] = { -2 * 86400, -3600, -7, 5, 100, 3600, 86400 };
+
+  model->base.skew += steps[pick (model, G_N_ELEMENTS (steps))] * G_USEC_PER_SEC;
+  srv_fixture_pass (&model->base, 0);
+  model_tick (model);
+}
+
 /* Asked by the foreman, answered once by the user; the answer is told the foreman. */
 static void
 op_question (Model *model)
@@ -558,6 +622,35 @@ op_question (Model *model)
   model->told++;
 }
 
+/* Everything live is cancelled, and the project removed: nothing of it changes or asks any more. */
+static void
+remove_project (Model *model)
+{
+  SrvFixture *f = &model->base;
+
+  for (guint p = 0; p < model->n_plans; p++)
+    for (guint i = 0; i < model->plans[p].n_tasks; i++)
+      if (model->plans[p].state <= SRV_PLAN_ACTIVE && pick (model, 8)
+          && model->plans[p].tasks[i].state != SRV_TASK_FAILED)
+        CALL (&f->admin, TASK_CANCEL, srv_fixture_id (model->plans[p].tasks[i].id), NULL);
+  CALL (&f->client, PROJECT_GET, "p:~", NULL);
+  gint64 live = srv_fixture_int (f, "live_plans");
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, "p:~", NULL), ==, live ? 409 : 200);
+  for (guint p = 0; !live && p < model->n_plans; p++)
+    {
+      const char *plan = srv_fixture_id (model->plans[p].id);
+      const char *task = srv_fixture_id (model->plans[p].tasks[0].id);
+      g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{\"held\": true}"), ==, 409);
+      g_assert_cmpuint (CALL (&f->client, TASK_HOLD, task, "{\"held\": true}"), ==, 409);
+      g_assert_cmpuint (CALL (&f->admin, TASK_NOTE, task, "{\"text\": \"n\"}"), ==, 409);
+      g_assert_cmpuint (CALL (&f->admin, TASK_RETRY, task, NULL), ==, 409);
+      srv_fixture_assert_problem (f, 409, "project_removed", "was removed");
+    }
+  srv_fixture_assert_needs (f);
+  if (!live)
+    g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
+}
+
 static void
 run_round (guint32 seed)
 {
@@ -571,7 +664,7 @@ run_round (guint32 seed)
   model.foreman = f->admin;
   for (guint step = 0; step < STEPS; step++)
     {
-      switch (pick (&model, 17))
+      switch (pick (&model, 18))
         {
         case 0:
         case 1:
@@ -611,6 +704,9 @@ run_round (guint32 seed)
           op_pass (&model);
           break;
         case 15:
+          op_clock (&model);
+          break;
+        case 16:
           op_question (&model);
           break;
         default:
@@ -619,6 +715,7 @@ run_round (guint32 seed)
         }
       model_compare (&model);
     }
+  remove_project (&model);
   srv_fixture_close (f);
   g_rand_free (model.rand);
 }

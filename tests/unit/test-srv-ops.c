@@ -415,11 +415,11 @@ test_removed_plan (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
   g_assert_cmpuint (CALL (&f->admin, TASK_RETRY, task, NULL), ==, 409);
-  PROBLEM (409, "plan_over", "its project was removed");
+  PROBLEM (409, "project_removed", "its project was removed");
   g_assert_cmpuint (CALL (&f->admin, TASK_ADD, plan, "{\"title\": \"B\", \"brief\": \"b\"}"), ==,
                     409);
   g_assert_cmpuint (CALL (&f->client, PLAN_APPROVE, plan, "{\"version\": 2}"), ==, 409);
-  PROBLEM (409, "plan_over", "its project was removed");
+  PROBLEM (409, "project_removed", "its project was removed");
   g_assert_cmpuint (CALL (&f->client, PLAN_GET, plan, NULL), ==, 200);
 }
 
@@ -1128,7 +1128,7 @@ test_returned (Shop *shop, gconstpointer data)
   const char *plan = start (f, &shop->foreman);
 
   (void) data;
-  for (guint i = 0; i < 5; i++)
+  for (guint i = 1; i < SRV_MAX_RETURNED; i++)
     {
       g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
       g_assert_cmpint (INT ("job.attempt"), ==, 1);

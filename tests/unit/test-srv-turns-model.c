@@ -24,7 +24,8 @@ typedef struct
 {
   gint64 id;
   SrvMessageState state;
-  guint deliveries;
+  guint deliveries, text;
+  gint64 sent;            /* by the wall clock */
   gboolean ended, failed; /* delivered, and the turn is over */
 } Message;
 
@@ -199,25 +200,42 @@ pick (Model *model, guint n)
   return (guint) g_rand_int_range (model->rand, 0, (gint32) n);
 }
 
+/* What the same text would repeat now: said within a day, and not in a future that was taken back. NULL: nothing. */
+static const Message *
+find_said (const Model *model, guint text)
+{
+  gint64 wall = model->base.now + model->base.skew;
+
+  for (guint i = 0; i < model->n_messages; i++)
+    if (model->messages[i].text == text && model->messages[i].sent > wall - G_TIME_SPAN_DAY
+        && model->messages[i].sent <= wall + G_TIME_SPAN_MINUTE)
+      return &model->messages[i];
+  return NULL;
+}
+
 static void
 op_say (Model *model)
 {
   SrvFixture *f = &model->base;
   gboolean again = model->n_messages > 0 && pick (model, 4) == 0;
-  guint i = again ? pick (model, model->n_messages) : model->n_messages;
+  guint text
+      = again ? model->messages[pick (model, model->n_messages)].text : model->n_messages + 1;
+  const Message *said = find_said (model, text);
 
-  if (i == MAX_MESSAGES)
+  if (!said && model->n_messages == MAX_MESSAGES)
     return;
-  g_autofree char *body = g_strdup_printf ("{\"text\": \"message %u\"}", i);
+  g_autofree char *body = g_strdup_printf ("{\"text\": \"message %u\"}", text);
   SrvOutcome outcome = outcome_of (model);
-  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", body), ==, again ? 200 : 201);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", body), ==, said ? 200 : 201);
   g_assert_cmpstr (srv_fixture_text (f, "outcome"), ==, srv_outcome_words[outcome]);
-  g_assert_cmpint (json_is_true (srv_fixture_get (f, "repeat")), ==, again);
-  if (again)
-    g_assert_cmpint (srv_fixture_int (f, "id"), ==, model->messages[i].id);
+  g_assert_cmpint (json_is_true (srv_fixture_get (f, "repeat")), ==, said != NULL);
+  if (said)
+    g_assert_cmpint (srv_fixture_int (f, "id"), ==, said->id);
   else
-    model->messages[model->n_messages++]
-        = (Message){ .id = srv_fixture_int (f, "id"), .state = SRV_MESSAGE_WAITING };
+    model->messages[model->n_messages++] = (Message){ .id = srv_fixture_int (f, "id"),
+                                                      .state = SRV_MESSAGE_WAITING,
+                                                      .text = text,
+                                                      .sent = f->now + f->skew };
 }
 
 static void
@@ -280,7 +298,7 @@ op_end (Model *model)
 
   if (!model->lease)
     return;
-  g_assert_cmpuint (CALL (&f->admin, LEASE_END, srv_fixture_id (model->lease), bodies[which]), ==,
+  g_assert_cmpuint (CALL (&f->runner, LEASE_END, srv_fixture_id (model->lease), bodies[which]), ==,
                     200);
   end_lease (model, which >= 2);
   if (model->kind != SRV_LEASE_TURN || which == 2)
@@ -325,11 +343,23 @@ op_command (Model *model, gboolean has_command)
     }
 }
 
+/* The wall clock is set: leases and pauses go on by the other one. */
+static void
+op_clock (Model *model)
+{
+  static const gint64 steps[] = { -40 * 86400, -3600, -7, 5, 700, 3600, 86400 };
+
+  model->base.skew += steps[pick (model, G_N_ELEMENTS (steps))] * G_USEC_PER_SEC;
+}
+
 static void
 step (Model *model)
 {
-  switch (pick (model, 12))
+  switch (pick (model, 13))
     {
+    case 11:
+      op_clock (model);
+      break;
     case 0:
     case 1:
     case 2:

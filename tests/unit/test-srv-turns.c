@@ -116,7 +116,7 @@ end_turn (Shop *shop, const char *body)
   SrvFixture *f = &shop->base;
   g_autoptr (SrvTurn) turn = take_turn (shop);
 
-  g_assert_cmpuint (CALL (&f->admin, LEASE_END, srv_fixture_id (turn->lease), body), ==, 200);
+  g_assert_cmpuint (CALL (&f->runner, LEASE_END, srv_fixture_id (turn->lease), body), ==, 200);
 }
 
 static void

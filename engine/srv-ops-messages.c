@@ -128,7 +128,7 @@ render_sent (SrvCall *call,
   SrvOutcome outcome = srv_rules_outcome (project->command != NULL, project->held != 0,
                                           srv_trouble_waits (project, call->now), lease != NULL,
                                           lease ? (SrvLeaseKind) lease->kind_of : 0);
-  if (outcome == SRV_OUTCOME_WOKE && srv_turns_are_full (call))
+  if (outcome == SRV_OUTCOME_WOKE && srv_turns_are_full (call, project->id))
     outcome = SRV_OUTCOME_BUSY;
   g_autofree char *line = lease ? srv_lease_outcome_text (lease, project)
                                 : srv_trouble_outcome_text (call, project, outcome);

@@ -40,9 +40,19 @@ count_turns (SrvCall *call)
 }
 
 gboolean
-srv_turns_are_full (SrvCall *call)
+srv_turns_are_full (SrvCall *call, gint64 project)
 {
-  return call->world && call->world->max_turns != 0 && count_turns (call) >= call->world->max_turns;
+  guint max = call->world ? call->world->max_turns : 0;
+  guint busy = max > 0 ? count_turns (call) : 0;
+
+  if (busy >= max)
+    return max > 0;
+  /* Those that another request of the same transaction wakes have no lease yet. */
+  g_autoptr (GPtrArray) due
+      = srv_store_find (call->store, SRV_FIND_PROJECTS_DUE, call->now, 0, NULL, max - busy + 1);
+  for (guint i = 0; i < due->len; i++)
+    busy += ((SrvProject *) g_ptr_array_index (due, i))->id != project;
+  return busy >= max;
 }
 
 static char *

@@ -8,9 +8,9 @@
 
 G_BEGIN_DECLS
 
-/* Do as many run as the host runs at a time? */
+/* Do as many run, or are about to for other projects than this, as the host runs at a time? */
 gboolean
-srv_turns_are_full (SrvCall *call);
+srv_turns_are_full (SrvCall *call, gint64 project);
 /* Takes leases for the foremen that should wake now, @max at a time over all projects; appends to @out
  * (element-type SrvTurn). Those that can't start get trouble (srv-trouble.h). Writes the projects. */
 void

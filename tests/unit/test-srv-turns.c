@@ -129,6 +129,40 @@ say (Shop *shop, const char *text, const char *outcome)
   g_assert_cmpstr (TEXT ("outcome"), ==, outcome);
 }
 
+/* The last room is said to be taken by one message, though its turn has no lease yet. */
+static void
+test_last_room (void)
+{
+  /* The one that came too late is due too, and counts after that. */
+  static const char *const outcomes[] = { "woke", "woke", "busy", "busy" };
+  Shop shop = { .granted = NULL };
+  SrvFixture *f = &shop.base;
+
+  shop.world = (SrvWorld){ .checkout_problem = checkout_problem,
+                           .foreman_problems = foreman_problems,
+                           .turn_problem = turn_problem,
+                           .data = &shop,
+                           .max_turns = 2 };
+  f->world = &shop.world;
+  srv_fixture_open (f, NULL); /* and nobody takes the turns: as within one transaction */
+  for (guint i = 0; i < 3; i++)
+    {
+      g_autofree char *add
+          = g_strdup_printf ("{\"repo_url\": \"a@b.c:d/e%u\", \"checkout\": \"/srv/e%u\", "
+                             "\"foreman_command\": {\"preset\": \"claude\"}}",
+                             i, i);
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, add), ==, 201);
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (outcomes); i++)
+    {
+      g_autofree char *query = g_strdup_printf ("repo_url=e%u", i % 3);
+      g_autofree char *body = g_strdup_printf ("{\"text\": \"%u\"}", i);
+      g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", body, query), ==, 201);
+      g_assert_cmpstr (TEXT ("outcome"), ==, outcomes[i]);
+    }
+  srv_fixture_close (f);
+}
+
 #define CRASHED \
   "{\"outcome\": \"crashed\", \"text\": \"It broke.\", \"reason\": \"ended with exit status 1: " \
   "no key\"}"
@@ -562,6 +596,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   TEST (granted);
+  g_test_add_func ("/srv-turns/last-room", test_last_room);
   TEST (bound);
   TEST (cannot_start);
   TEST (set_right);

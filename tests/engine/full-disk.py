@@ -149,13 +149,13 @@ def test_full(disk):
 def start_once(engine):
     """A start that is to fail: its status and what it said; None when it runs."""
     # The socket elsewhere: it is the store that is to be refused.
-    socket = os.path.join(tempfile.gettempdir(), engine.folder.name + ".sock")
-    process = subprocess.Popen([PROGRAM, "serve", "--socket", socket, "--state", engine.state],
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    line = process.stdout.readline()  # nothing: it ended
-    if line:
-        process.terminate()
-    said = process.communicate(timeout=WATCHDOG_S)[1]
+    with tempfile.TemporaryDirectory(prefix="dbr-engine-") as elsewhere:
+        process = subprocess.Popen([PROGRAM, "serve", "--socket", os.path.join(elsewhere, "engine.sock"), "--state", engine.state],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = process.stdout.readline()  # nothing: it ended
+        if line:
+            process.terminate()
+        said = process.communicate(timeout=WATCHDOG_S)[1]
     return None if line else process.returncode, said
 
 

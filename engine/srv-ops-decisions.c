@@ -28,11 +28,13 @@ not_waiting (SrvCall *call, const SrvPlan *plan)
     }
   g_autoptr (GString) when = g_string_new (NULL);
   dbr_time_append_ago (when, call->now - plan->decided_at, "just now");
+  const char *role = srv_role_word (plan->decided_role);
+  gboolean is_named = plan->decided_name && strcmp (plan->decided_name, role) != 0;
   detail
       = g_strdup_printf ("Plan %" G_GINT64_FORMAT " was %s already: at version %" G_GINT64_FORMAT
-                         ", by the %s (%s), %s. It is %s: nothing of it waits for a decision.",
-                         plan->id, word, plan->decided_version, srv_role_word (plan->decided_role),
-                         plan->decided_name ? plan->decided_name : "", when->str, state);
+                         ", by the %s%s%s%s, %s. It is %s: nothing of it waits for a decision.",
+                         plan->id, word, plan->decided_version, role, is_named ? " (" : "",
+                         is_named ? plan->decided_name : "", is_named ? ")" : "", when->str, state);
   json_object_set_new (extra, "decision", json_string (word));
   json_object_set_new (extra, "decided_version", json_integer (plan->decided_version));
   json_object_set_new (extra, "decided_by",

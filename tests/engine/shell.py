@@ -204,7 +204,7 @@ def decisions(shell, foreman):
     shell.type("what to decide about", "status app", 0, "Button", "brief: Do Button well.")
     shell.type("good", f"reject {second['id']} {second['version']} not now", 0, f"Rejected version {second['version']} of plan {second['id']} (Logout).\n",
                "The foreman is told")
-    shell.type("rejected already", f"reject {second['id']} {second['version']} not now", 1, "rejected already", "nothing to decide", "!cancel")
+    shell.type("rejected already", f"reject {second['id']} {second['version']} not now", 1, "rejected already", "by the admin, just now", "nothing to decide", "!cancel")
     third = plan(shell, foreman, "Theme", task("Dark"), task("Light", "Dark"), task("Grey"))
     undo = find(r"To undo it: (drawbridge engine .*)", shell.type(
         "for good", f"approve {third['id']} {third['version']} and_stop_asking=true", 0, 'approval, from "always" to "never"'))

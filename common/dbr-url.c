@@ -182,6 +182,16 @@ dbr_url_parse (const char *text, const char *prefix, const char **out_problem)
 }
 
 char *
+dbr_url_plain_problem (const DbrUrl *self, const char *name)
+{
+  if (self->is_tls || self->is_loopback)
+    return NULL;
+  return g_strdup_printf (
+      "credentials are not sent over plain http to another host (%s): use https:// in %s",
+      self->origin, name);
+}
+
+char *
 dbr_url_origin (const char *location, const DbrUrl *base)
 {
   g_autoptr (DbrUrl) other = g_new0 (DbrUrl, 1);

@@ -43,6 +43,15 @@ dbr_url_free (DbrUrl *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DbrUrl, dbr_url_free)
 
 /**
+ * dbr_url_plain_problem:
+ * @name: what holds the address, such as "BRIGADA_URL"
+ *
+ * Returns: (transfer full) (nullable): why no credentials go to @self, as a sentence: plain http to another host.
+ */
+char *
+dbr_url_plain_problem (const DbrUrl *self, const char *name);
+
+/**
  * dbr_url_origin:
  * @location: a Location field's value, from a stranger
  * @base: the backend it came from; a relative reference has its origin

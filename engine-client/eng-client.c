@@ -33,18 +33,18 @@ eng_response_free (EngResponse *self)
 static gboolean
 check_plain_http (const EngClient *self, const EngConfig *config, GError **error)
 {
-  const DbrUrl *url = self->wire->url;
+  g_autofree char *problem = NULL;
 
-  if (config->sign_in == NULL || url->is_tls || url->is_loopback || config->unix_socket != NULL
+  if (config->sign_in == NULL || config->unix_socket != NULL
       || config->allow_plain_http_credentials)
     return TRUE;
-  g_set_error (
-      error, ENG_ERROR, ENG_ERROR_CONFIG,
-      "credentials are not sent over plain http to another host (%s): use https:// in %s, or "
-      "allow it with %s",
-      url->origin, config->base_url_name != NULL ? config->base_url_name : "the base URL",
-      config->allow_plain_http_name != NULL ? config->allow_plain_http_name
-                                            : "allow_plain_http_credentials");
+  problem = dbr_url_plain_problem (
+      self->wire->url, config->base_url_name != NULL ? config->base_url_name : "the base URL");
+  if (problem == NULL)
+    return TRUE;
+  g_set_error (error, ENG_ERROR, ENG_ERROR_CONFIG, "%s, or allow it with %s", problem,
+               config->allow_plain_http_name != NULL ? config->allow_plain_http_name
+                                                     : "allow_plain_http_credentials");
   return FALSE;
 }
 

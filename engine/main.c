@@ -7,6 +7,7 @@
 #include "dbr-install.h"
 #include "dbr-option.h"
 #include "dbr-place.h"
+#include "dbr-text.h"
 #include "srv-command.h"
 #include "srv-engine.h"
 #include "srv-folder.h"
@@ -14,6 +15,7 @@
 
 #include <glib/gi18n.h>
 #include <glib/gstdio.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -212,6 +214,53 @@ help_show (char *name)
   return name ? 2 : 0;
 }
 
+/* ------------------------------------------------------------------------------------- output */
+/* The one way out to a person: names of files, an engine's words and a client's texts rule no terminal. */
+static void
+put_safe (FILE *file, const char *text)
+{
+  g_autoptr (GString) safe = g_string_new (NULL);
+  const char *charset;
+
+  dbr_text_append_safe (safe, text, -1, DBR_TEXT_LINES);
+  gboolean is_utf8 = g_get_charset (&charset);
+  g_autofree char *to = g_strconcat (charset, "//TRANSLIT", NULL);
+  g_autofree char *other
+      = is_utf8 ? NULL
+                : g_convert_with_fallback (safe->str, -1, to, "UTF-8", "?", NULL, NULL, NULL);
+  fputs (other ? other : safe->str, file);
+  fflush (file);
+}
+
+static void
+on_print (const char *text)
+{
+  put_safe (stdout, text);
+}
+
+static void
+on_print_error (const char *text)
+{
+  put_safe (stderr, text);
+}
+
+/* A message of the log is one line. */
+static GLogWriterOutput
+on_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer user_data)
+{
+  g_autofree GLogField *copies = g_memdup2 (fields, n_fields * sizeof *fields);
+  g_autoptr (GString) safe = g_string_new (NULL);
+
+  for (gsize i = 0; i < n_fields; i++)
+    if (strcmp (copies[i].key, "MESSAGE") == 0)
+      {
+        dbr_text_append_safe (safe, copies[i].value, copies[i].length, DBR_TEXT_ONE_LINE);
+        copies[i].value = safe->str;
+        copies[i].length = -1;
+      }
+  return g_log_writer_default (level, copies, n_fields, user_data);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -223,6 +272,9 @@ main (int argc, char **argv)
   if (strcmp (name, "exec") == 0)
     return srv_keep_exec_main (argc - 1, argv + 1);
   dbr_install_language ();
+  g_set_print_handler (on_print);
+  g_set_printerr_handler (on_print_error);
+  g_log_set_writer_func (on_log, NULL, NULL);
   if (strcmp (name, "--help") == 0 || strcmp (name, "-h") == 0)
     {
       usage_print ();

@@ -204,7 +204,7 @@ print_advice (DbrJson refusal)
 {
   g_autofree char *code = dbr_json_dup_string (dbr_json_get (refusal, "code"));
   g_autofree char *nearest
-      = dbr_json_dup_string (dbr_json_get (dbr_json_get (refusal, "nearest"), "ref"));
+      = srv_client_text (dbr_json_get (dbr_json_get (refusal, "nearest"), "ref"));
 
   if (g_strcmp0 (code, "lease_held") == 0)
     g_printerr (_ ("It ends by itself, with the chat or turn that holds it, or by \"drawbridge "
@@ -213,6 +213,21 @@ print_advice (DbrJson refusal)
     g_printerr (_ ("Did you mean %s?\n"), nearest);
   if (g_strcmp0 (code, "project_needed") == 0 || g_strcmp0 (code, "no_project") == 0)
     g_printerr (_ ("Name one by --project; \"drawbridge engine project list\" shows them.\n"));
+}
+
+/* FALSE: no engine answers so. */
+static gboolean
+read_lease (Chat *self, DbrJson body)
+{
+  g_autofree char *token = dbr_json_dup_string (dbr_json_get (body, "token"));
+  gint64 lease = 0;
+  gint64 project = 0;
+  if (!dbr_json_int64 (dbr_json_get (body, "id"), &lease) || lease < 1
+      || !dbr_json_int64 (dbr_json_get (body, "project"), &project) || project < 1 || token == NULL
+      || !dbr_token_check (token, strlen (token), "token", NULL))
+    return FALSE;
+  self->lease = lease;
+  return TRUE;
 }
 
 static void
@@ -230,7 +245,14 @@ on_attached (guint status, DbrJson body, const GError *error, gpointer user_data
       g_main_loop_quit (self->loop);
       return;
     }
-  dbr_json_int64 (dbr_json_get (body, "id"), &self->lease);
+  if (!read_lease (self, body))
+    {
+      g_autofree char *text = srv_client_strange (self->client, _ ("status 201 without a lease"));
+      g_printerr ("drawbridge-engine attach: %s\n", text);
+      self->status = 1;
+      g_main_loop_quit (self->loop);
+      return;
+    }
   if (!start_chat (self, body, &trouble))
     {
       g_printerr ("drawbridge-engine attach: %s\n", trouble->message);

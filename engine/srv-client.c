@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * srv-client: each request is one object that goes from try to try until it has its answer or its
- * patience is over. libsoup's session keeps the connection.
+ * patience is over. libsoup's session keeps the connection; it unpacks nothing, since nothing packed is asked
+ * for, and of an answer that is too long no more is read than shows that.
  */
 #include "config.h"
 
 #include "srv-client.h"
+
+#include "dbr-text.h"
+#include "dbr-url.h"
 
 #include <gio/gunixsocketaddress.h>
 #include <glib/gi18n.h>
@@ -16,7 +20,7 @@ G_DEFINE_QUARK (srv_client_error, srv_client_error)
 
 #define FIRST_PAUSE_MS 50u
 #define MAX_PAUSE_MS 5000u
-#define PIECE 65536u   /* bytes of an answer that are read at once */
+#define PIECE_BYTES 65536u
 #define MAX_SOCKET 107 /* bytes of sockaddr_un.sun_path, without its NUL */
 
 struct _SrvClient
@@ -43,13 +47,26 @@ typedef struct
   guint pause_ms;
   guint pause_source;
   SoupMessage *message;
-  GInputStream *stream; /* the answer's body; nullable */
-  GByteArray *answer;   /* what came of it; SRV_CLIENT_MAX_ANSWER and a piece at most */
+  GInputStream *stream; /* of the answer */
+  GByteArray *answer;
+  guint limit_source; /* of this try */
   SrvClientDone done;
   gpointer user_data;
 } Call;
 
 /* -------------------------------------------------------------------------------------- calls */
+static void
+end_try (Call *self)
+{
+  if (self->limit_source != 0)
+    g_source_remove (self->limit_source);
+  self->limit_source = 0;
+  g_clear_object (&self->stream);
+  g_clear_object (&self->message);
+  g_clear_object (&self->cancel);
+  g_clear_pointer (&self->answer, g_byte_array_unref);
+}
+
 static void
 call_free (Call *self)
 {
@@ -57,10 +74,7 @@ call_free (Call *self)
     g_queue_unlink (&self->client->calls, &self->link);
   if (self->pause_source != 0)
     g_source_remove (self->pause_source);
-  g_clear_object (&self->stream);
-  g_clear_object (&self->message);
-  g_byte_array_unref (self->answer);
-  g_object_unref (self->cancel);
+  end_try (self);
   g_bytes_unref (self->body);
   g_free (self->key);
   g_free (self->path);
@@ -109,12 +123,18 @@ tell_trouble (SrvClient *self, const char *problem)
 }
 
 static void
-handle_answer (Call *self, guint status)
+finish_strange (Call *self, const char *words)
 {
-  g_autoptr (GBytes) bytes = g_bytes_new (self->answer->data, self->answer->len);
-  g_autoptr (GError) error = NULL;
+  g_autofree char *text = srv_client_strange (self->client, words);
+  g_autoptr (GError) error = g_error_new_literal (SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ANSWER, text);
+  tell_trouble (self->client, NULL);
+  finish (self, 0, DBR_JSON_NONE, error);
+}
+
+static void
+handle_answer (Call *self, guint status, GBytes *bytes)
+{
   g_autoptr (DbrJsonDoc) doc = NULL;
-  gboolean ours = TRUE;
   if (status == 503 && try_later (self))
     {
       g_autofree char *problem = g_strdup_printf (
@@ -122,88 +142,86 @@ handle_answer (Call *self, guint status)
       tell_trouble (self->client, problem);
       return;
     }
-  tell_trouble (self->client, NULL);
-  if (g_bytes_get_size (bytes) > 0)
+  if (g_bytes_get_size (bytes) > 0 && (doc = dbr_json_doc_new (bytes, NULL, NULL)) == NULL)
     {
-      doc = dbr_json_doc_new (bytes, NULL, NULL);
-      ours = doc != NULL;
+      g_autofree char *words = g_strdup_printf (_ ("status %u without JSON"), status);
+      finish_strange (self, words);
+      return;
     }
-  if (!ours)
-    g_set_error (&error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ANSWER,
-                 _ ("what answers at %s is no engine: status %u without JSON"), self->client->name,
-                 status);
-  finish (self, ours ? status : 0, doc != NULL ? dbr_json_doc_root (doc) : DBR_JSON_NONE, error);
-}
-
-/* Nothing would make it better: it isn't tried again. */
-static void
-refuse_more (Call *self)
-{
-  g_autoptr (GError) error = NULL;
-  g_set_error (&error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ANSWER,
-               _ ("what answers at %s is no engine: it sends more than %u bytes"),
-               self->client->name, SRV_CLIENT_MAX_ANSWER);
-  /* Or the session would read the rest, for the next request's sake. */
-  g_cancellable_cancel (self->cancel);
-  finish (self, 0, DBR_JSON_NONE, error);
+  tell_trouble (self->client, NULL);
+  finish (self, status, doc != NULL ? dbr_json_doc_root (doc) : DBR_JSON_NONE, NULL);
 }
 
 static void
-end_try (Call *self, const GError *problem)
+handle_silence (Call *self, const GError *problem)
 {
   g_autoptr (GError) error = NULL;
+  gboolean is_late = g_error_matches (problem, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  g_set_error (&error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_AWAY,
+               _ ("the engine at %s doesn't answer (%s): \"drawbridge engine serve\" starts one"),
+               self->client->name, is_late ? _ ("no whole answer in time") : problem->message);
+  end_try (self);
+  if (try_later (self))
+    tell_trouble (self->client, error->message);
+  else
+    finish (self, 0, DBR_JSON_NONE, error);
+}
+
+/* Closed in the usual way, a connection is read to the end of its answer, which a liar never comes to. */
+static void
+cut_off (Call *self)
+{
+  soup_session_abort (self->client->session);
+  end_try (self);
+}
+
+static void
+read_on (Call *self);
+
+static void
+on_piece (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Call *self = user_data;
+  g_autoptr (GError) problem = NULL;
+  g_autoptr (GBytes) piece
+      = g_input_stream_read_bytes_finish (G_INPUT_STREAM (source), result, &problem);
   if (self->client == NULL)
     {
       call_free (self);
       return;
     }
+  if (piece == NULL)
+    {
+      handle_silence (self, problem);
+      return;
+    }
+  if (g_bytes_get_size (piece) > 0)
+    {
+      gsize length;
+      const guint8 *data = g_bytes_get_data (piece, &length);
+      g_byte_array_append (self->answer, data, (guint) length);
+      read_on (self);
+      return;
+    }
   guint status = soup_message_get_status (self->message);
-  g_clear_object (&self->stream);
-  g_clear_object (&self->message);
-  if (problem == NULL)
-    {
-      handle_answer (self, status);
-      return;
-    }
-  g_set_error (&error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_AWAY,
-               _ ("the engine at %s doesn't answer (%s): \"drawbridge engine serve\" starts one"),
-               self->client->name, problem->message);
-  if (try_later (self))
-    {
-      tell_trouble (self->client, error->message);
-      return;
-    }
-  finish (self, 0, DBR_JSON_NONE, error);
+  g_autoptr (GBytes) bytes = g_byte_array_free_to_bytes (g_steal_pointer (&self->answer));
+  end_try (self);
+  handle_answer (self, status, bytes);
 }
 
 static void
-read_more (Call *self);
-
-static void
-on_read (GObject *source, GAsyncResult *result, gpointer user_data)
+read_on (Call *self)
 {
-  Call *self = user_data;
-  g_autoptr (GError) problem = NULL;
-  g_autoptr (GBytes) bytes
-      = g_input_stream_read_bytes_finish (G_INPUT_STREAM (source), result, &problem);
-  gsize length = bytes != NULL ? g_bytes_get_size (bytes) : 0;
-  if (length == 0 || self->client == NULL)
+  if (self->answer->len <= SRV_CLIENT_MAX_ANSWER)
     {
-      end_try (self, problem);
+      g_input_stream_read_bytes_async (self->stream, PIECE_BYTES, G_PRIORITY_DEFAULT, self->cancel,
+                                       on_piece, self);
       return;
     }
-  g_byte_array_append (self->answer, g_bytes_get_data (bytes, NULL), (guint) length);
-  if (self->answer->len > SRV_CLIENT_MAX_ANSWER)
-    refuse_more (self);
-  else
-    read_more (self);
-}
-
-static void
-read_more (Call *self)
-{
-  g_input_stream_read_bytes_async (self->stream, PIECE, G_PRIORITY_DEFAULT, self->cancel, on_read,
-                                   self);
+  g_autofree char *words
+      = g_strdup_printf (_ ("it sends more than %u bytes"), SRV_CLIENT_MAX_ANSWER);
+  cut_off (self);
+  finish_strange (self, words);
 }
 
 static void
@@ -212,10 +230,35 @@ on_sent (GObject *source, GAsyncResult *result, gpointer user_data)
   Call *self = user_data;
   g_autoptr (GError) problem = NULL;
   self->stream = soup_session_send_finish (SOUP_SESSION (source), result, &problem);
-  if (self->stream == NULL || self->client == NULL)
-    end_try (self, problem);
-  else
-    read_more (self);
+  if (self->client == NULL)
+    {
+      call_free (self);
+      return;
+    }
+  if (self->stream == NULL)
+    {
+      handle_silence (self, problem);
+      return;
+    }
+  SoupMessageHeaders *headers = soup_message_get_response_headers (self->message);
+  if (soup_message_headers_get_one (headers, "Content-Encoding") != NULL)
+    {
+      cut_off (self);
+      finish_strange (self, _ ("it sends its answer packed, which was not asked for"));
+      return;
+    }
+  self->answer = g_byte_array_new ();
+  read_on (self);
+}
+
+/* Bytes that come one by one keep a connection alive for ever. */
+static gboolean
+on_try_over (gpointer user_data)
+{
+  Call *self = user_data;
+  self->limit_source = 0;
+  g_cancellable_cancel (self->cancel);
+  return G_SOURCE_REMOVE;
 }
 
 static void
@@ -231,7 +274,8 @@ try_call (Call *self)
   soup_message_headers_replace (headers, "Idempotency-Key", self->key);
   soup_message_set_flags (self->message, SOUP_MESSAGE_NO_REDIRECT);
   soup_message_set_request_body_from_bytes (self->message, "application/json", self->body);
-  g_byte_array_set_size (self->answer, 0);
+  self->cancel = g_cancellable_new ();
+  self->limit_source = g_timeout_add_seconds (SRV_CLIENT_TIMEOUT_S, on_try_over, self);
   soup_session_send_async (client->session, self->message, G_PRIORITY_DEFAULT, self->cancel,
                            on_sent, self);
 }
@@ -249,8 +293,6 @@ srv_client_post (SrvClient *self,
   json_decref (body);
   call->client = self;
   call->link.data = call;
-  call->cancel = g_cancellable_new ();
-  call->answer = g_byte_array_new ();
   call->path = g_strdup (path);
   call->body = g_bytes_new_with_free_func (text, strlen (text), free, text);
   call->key = g_uuid_string_random ();
@@ -263,22 +305,20 @@ srv_client_post (SrvClient *self,
 }
 
 /* ------------------------------------------------------------------------------------- client */
-static gboolean
-is_url_allowed (const char *url, GError **error)
+/* What the bridge takes from the same variable. NULL: it is no address of an engine. Transfer full. */
+static char *
+read_url (const char *url, GError **error)
 {
-  g_autoptr (GUri) uri = g_uri_parse (url, G_URI_FLAGS_NONE, NULL);
-  const char *scheme = uri != NULL ? g_uri_get_scheme (uri) : "";
-  const char *host = uri != NULL && g_uri_get_host (uri) != NULL ? g_uri_get_host (uri) : "";
-  gboolean loopback = strcmp (host, "127.0.0.1") == 0 || strcmp (host, "::1") == 0
-                      || strcmp (host, "localhost") == 0;
-  if (*host != '\0' && g_uri_get_userinfo (uri) == NULL
-      && (strcmp (scheme, "https") == 0 || (strcmp (scheme, "http") == 0 && loopback)))
-    return TRUE;
-  g_set_error_literal (
-      error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ADDRESS,
-      _ ("BRIGADA_URL is no address of an engine: https://HOST:PORT, or http on this machine, "
-         "without a user's name"));
-  return FALSE;
+  const char *problem;
+  g_autoptr (DbrUrl) parsed = dbr_url_parse (url, "/v1", &problem);
+  g_autofree char *plain = parsed != NULL ? dbr_url_plain_problem (parsed, "BRIGADA_URL") : NULL;
+  if (parsed != NULL && plain == NULL)
+    return g_strconcat (parsed->origin, parsed->base_path, NULL);
+  if (parsed == NULL)
+    g_set_error (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ADDRESS, "BRIGADA_URL %s", problem);
+  else
+    g_set_error_literal (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ADDRESS, plain);
+  return NULL;
 }
 
 static gboolean
@@ -312,7 +352,8 @@ SrvClient *
 srv_client_new (
     const char *socket, const char *url, const char *ca_file, const char *token, GError **error)
 {
-  if (url != NULL ? !is_url_allowed (url, error) : !is_socket_allowed (socket, error))
+  g_autofree char *base = url != NULL ? read_url (url, error) : g_strdup ("http://localhost");
+  if (base == NULL || (url == NULL && !is_socket_allowed (socket, error)))
     return NULL;
   g_autoptr (GSocketAddress) address = url == NULL ? g_unix_socket_address_new (socket) : NULL;
   g_autoptr (SoupSession) session
@@ -324,9 +365,8 @@ srv_client_new (
   self->session = g_steal_pointer (&session);
   soup_session_set_timeout (self->session, SRV_CLIENT_TIMEOUT_S);
   soup_session_set_user_agent (self->session, "drawbridge-engine/" PACKAGE_VERSION);
-  self->base = g_strdup (url != NULL ? url : "http://localhost");
-  if (g_str_has_suffix (self->base, "/"))
-    self->base[strlen (self->base) - 1] = '\0';
+  soup_session_remove_feature_by_type (self->session, SOUP_TYPE_CONTENT_DECODER);
+  self->base = g_steal_pointer (&base);
   self->name = url != NULL ? g_strdup (self->base) : g_strdup_printf ("unix:%s", socket);
   self->token = g_strdup (token);
   g_queue_init (&self->calls);
@@ -388,10 +428,27 @@ srv_client_free (SrvClient *self)
 }
 
 char *
+srv_client_text (DbrJson node)
+{
+  g_autofree char *text = dbr_json_dup_string (node);
+  g_autoptr (GString) safe = g_string_new (NULL);
+  if (text == NULL)
+    return NULL;
+  dbr_text_append_safe (safe, text, -1, DBR_TEXT_ONE_LINE);
+  return g_string_free (g_steal_pointer (&safe), FALSE);
+}
+
+char *
 srv_client_problem (guint status, DbrJson body, const GError *error)
 {
   if (error != NULL)
     return g_strdup (error->message);
-  char *detail = dbr_json_dup_string (dbr_json_get (body, "detail"));
+  char *detail = srv_client_text (dbr_json_get (body, "detail"));
   return detail != NULL ? detail : g_strdup_printf ("status %u", status);
+}
+
+char *
+srv_client_strange (const SrvClient *self, const char *words)
+{
+  return g_strdup_printf (_ ("what answers at %s is no engine: %s"), self->name, words);
 }

@@ -13,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-#define SRV_CLIENT_MAX_ANSWER (4u * 1024u * 1024u) /* bytes */
+#define SRV_CLIENT_MAX_ANSWER (4u * 1024u * 1024u) /* framed in any way, never packed */
 #define SRV_CLIENT_TIMEOUT_S 60u                   /* for one try; a long poll takes 30 */
 
 #define SRV_CLIENT_ERROR (srv_client_error_quark ())
@@ -24,7 +24,7 @@ typedef enum
   SRV_CLIENT_ERROR_ADDRESS, /* no socket, not a URL that we speak, or no certificates */
   SRV_CLIENT_ERROR_TOKEN,   /* no token */
   SRV_CLIENT_ERROR_AWAY,    /* the engine did not answer, at last */
-  SRV_CLIENT_ERROR_ANSWER,  /* what answered is no engine: no JSON, or too much */
+  SRV_CLIENT_ERROR_ANSWER,  /* what answered is no engine: no JSON, packed, or too much */
 } SrvClientError;
 
 typedef struct _SrvClient SrvClient;
@@ -32,7 +32,7 @@ typedef struct _SrvClient SrvClient;
 /**
  * srv_client_new:
  * @socket: (nullable): path of the engine's socket
- * @url: (nullable): "https://host:port", or http on loopback; instead of @socket
+ * @url: (nullable): "https://host:port", or http on loopback, as dbr_url_parse() reads it; instead of @socket
  * @ca_file: (nullable): PEM, the certificates to trust over TLS; without it the system's
  * @token: the secret: dbr_token_check() knows it
  *
@@ -76,8 +76,14 @@ srv_client_post (SrvClient *self,
 void
 srv_client_drop (SrvClient *self, gpointer user_data);
 
-/* "detail" of a problem document, else "status 409". Transfer full. */
+/* A string of an answer as one line, safe to print; NULL: none. Transfer full. */
+char *
+srv_client_text (DbrJson node);
+/* "detail" of a problem document, else "status 409", as srv_client_text(). Transfer full. */
 char *
 srv_client_problem (guint status, DbrJson body, const GError *error);
+/* What is said of an answer that no engine gives; @words: "status 200 without JSON". Transfer full. */
+char *
+srv_client_strange (const SrvClient *self, const char *words);
 
 G_END_DECLS

@@ -9,6 +9,8 @@
 #include "config.h"
 
 #include "dbr-place.h"
+#include "dbr-text.h"
+#include "srv-claim.h"
 #include "srv-command.h"
 #include "srv-hide.h"
 #include "srv-job.h"
@@ -21,7 +23,8 @@
 
 #define CLAIM_WAIT_S 30
 #define CLAIM_PATIENCE_S (7u * 24u * 3600u) /* an engine that is away comes back */
-#define REFUSED_PAUSE_S 2u
+#define FIRST_PAUSE_S 2u
+#define MAX_PAUSE_S 60u
 #define STOP_PATIENCE_S 20u
 
 typedef struct
@@ -61,6 +64,8 @@ typedef struct
   guint jobs;
   gboolean stopping;
   gboolean answered; /* the engine did, so that we work for it */
+  gint64 claimed_at; /* monotonic */
+  guint pause_s;
   guint pause_source;
   int status;
 } Worker;
@@ -96,19 +101,23 @@ next_soon (Worker *self, guint seconds)
       = seconds == 0 ? g_idle_add (on_next, self) : g_timeout_add_seconds (seconds, on_next, self);
 }
 
+/* One line, whatever an engine or a command put into it. */
 static void G_GNUC_PRINTF (1, 2) say (const char *format, ...)
 {
+  g_autoptr (GString) safe = g_string_new (NULL);
   va_list arguments;
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  g_printerr ("drawbridge-engine work: %s\n", text);
+  dbr_text_append_safe (safe, text, -1, DBR_TEXT_ONE_LINE);
+  g_printerr ("drawbridge-engine work: %s\n", safe->str);
 }
 
+/* @text: may have a second line, of ours: what to do. */
 static void
 refuse (Worker *self, const char *text)
 {
-  say ("%s", text);
+  g_printerr ("drawbridge-engine work: %s\n", text);
   self->status = 1;
   g_main_loop_quit (self->loop);
 }
@@ -185,36 +194,82 @@ say_hello (Worker *self)
   self->answered = TRUE;
 }
 
+/* Each time longer, until there is an answer. */
+static void
+try_again_later (Worker *self, const char *problem)
+{
+  say_waiting (self, problem, problem);
+  self->pause_s = MIN (MAX (FIRST_PAUSE_S, self->pause_s * 2), MAX_PAUSE_S);
+  next_soon (self, self->pause_s);
+}
+
+/* A wrong address is told at once; behind one that was right, a proxy may speak for a while. */
+static void
+handle_strange (Worker *self, const char *problem)
+{
+  if (self->answered)
+    try_again_later (self, problem);
+  else
+    refuse (self, problem);
+}
+
+static void
+handle_nothing (Worker *self, DbrJson waiting)
+{
+  g_autofree char *reason = dbr_json_dup_string (dbr_json_get (waiting, "code"));
+  g_autofree char *text = dbr_json_dup_string (dbr_json_get (waiting, "text"));
+  /* It was asked to wait: one that doesn't is not asked without end. */
+  gboolean is_hasty
+      = self->waiting != NULL && g_get_monotonic_time () - self->claimed_at < G_USEC_PER_SEC / 2;
+  say_waiting (self, reason, text);
+  next_soon (self, is_hasty ? 1 : 0);
+}
+
+static void
+handle_claim (Worker *self, DbrJson body)
+{
+  g_autofree char *strange = NULL;
+  switch (srv_claim_judge (body))
+    {
+    case SRV_CLAIM_JOB:
+      say_hello (self);
+      self->pause_s = 0;
+      take (self, body);
+      break;
+    case SRV_CLAIM_NOTHING:
+      say_hello (self);
+      self->pause_s = 0;
+      handle_nothing (self, dbr_json_get (body, "waiting"));
+      break;
+    case SRV_CLAIM_STRANGE:
+    default:
+      strange = srv_client_strange (self->settings.client,
+                                    _ ("status 200 with neither a job nor why there is none"));
+      handle_strange (self, strange);
+      break;
+    }
+}
+
 static void
 on_claimed (guint status, DbrJson body, const GError *error, gpointer user_data)
 {
   Worker *self = user_data;
-  DbrJson waiting = dbr_json_get (body, "waiting");
-  if (status == 200)
-    say_hello (self);
-  if (status == 200 && dbr_json_exists (waiting))
-    {
-      g_autofree char *reason = dbr_json_dup_string (dbr_json_get (waiting, "code"));
-      g_autofree char *text = dbr_json_dup_string (dbr_json_get (waiting, "text"));
-      say_waiting (self, reason, text != NULL ? text : "");
-      next_soon (self, 0);
-      return;
-    }
   if (status == 200)
     {
-      take (self, body);
+      handle_claim (self, body);
       return;
     }
   g_autofree char *problem = srv_client_problem (status, body, error);
-  /* The engine's own trouble passes; ours doesn't. */
-  if (status == 0 || (status >= 400 && status < 500 && status != 429))
+  if (g_error_matches (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ANSWER))
+    handle_strange (self, problem);
+  else if (status == 0 || (status >= 400 && status < 500 && status != 429))
     {
+      /* The engine's own trouble passes; ours doesn't. */
       g_autofree char *whole = srv_place_problem (status, problem, _ (remedy));
       refuse (self, whole);
-      return;
     }
-  say_waiting (self, problem, problem);
-  next_soon (self, REFUSED_PAUSE_S);
+  else
+    try_again_later (self, problem);
 }
 
 static void
@@ -231,6 +286,7 @@ claim (Worker *self)
     json_object_set_new (body, "projects", projects);
   else
     json_decref (projects);
+  self->claimed_at = g_get_monotonic_time ();
   srv_client_post (self->settings.client, "/v1/jobs/claim", body, CLAIM_PATIENCE_S, on_claimed,
                    self);
 }

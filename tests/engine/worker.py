@@ -14,7 +14,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from engine_http import PROGRAM, WATCHDOG_S, Engine, Tap  # noqa: E402
+from engine_http import BUILD, PROGRAM, WATCHDOG_S, Engine, Tap  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 TAP = Tap()
@@ -407,10 +407,18 @@ def test_places():
     TAP.ok(done.returncode == 1 and f"the engine at unix:{nothing} doesn't answer (" in done.stderr
            and '"drawbridge engine serve"' in done.stderr and "localhost" not in done.stderr,
            "attach without an engine names the socket", done.stderr)
-    for url in ("http://engine.example:80", "ftp://127.0.0.1", "https://user:secret@127.0.0.1", "secret"):
+    # The same judgement in the same words as the bridge's, which reads the same variable.
+    bridge = [os.path.join(BUILD, "drawbridge"), "call", "--client", "engine", "status"]
+    for url in ("http://engine.example:80", "ftp://127.0.0.1", "https://user:secret@127.0.0.1", "secret", "http://127.0.0.1:9/?x=secret",
+                "https://engine.example/#secret", "http://[::1", "http://127.0.0.1:0", "https://engine.example/a/../b", "http:///x"):
         done = yard.run(*work, "--", "true", BRIGADA_SOCKET=None, BRIGADA_URL=url)
-        TAP.ok(done.returncode == 1 and "BRIGADA_URL is no address" in done.stderr and "secret" not in done.stderr
-               and "--" not in done.stderr, f"an address that isn't one: {url}", done.stderr)
+        said = done.stderr.removeprefix("drawbridge-engine work: ").rstrip("\n")
+        TAP.ok(done.returncode == 1 and "secret" not in done.stderr and ("BRIGADA_URL" in said and "\n" not in said),
+               f"an address that isn't one: {url}", done.stderr)
+        other = subprocess.run(bridge, env=yard.env(BRIGADA_SOCKET=None, BRIGADA_URL=url), check=False, capture_output=True, text=True,
+                               timeout=WATCHDOG_S)
+        TAP.ok(other.returncode == 1 and said.split(" ", 1)[1] in other.stdout + other.stderr and "secret" not in other.stdout + other.stderr,
+               f"the bridge says the same of {url}", said + "\n" + other.stdout + other.stderr)
     done = yard.run(*work, "--", "true", BRIGADA_SOCKET=None, BRIGADA_URL="https://127.0.0.1:9", BRIGADA_CA_FILE=str(token))
     TAP.ok(done.returncode == 1 and f"the certificates in {token} can't be used" in done.stderr, "certificates that aren't any",
            done.stderr)

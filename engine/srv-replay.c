@@ -76,11 +76,8 @@ srv_replays_find (SrvReplays *self,
                                          "problem", "came before with another request"));
   const char *body = kept->secret ? g_hash_table_lookup (self->secrets, &kept->id) : kept->body;
   if (!body)
-    return srv_reply_problem (409, "secret_gone",
-                              "The first answer showed a token, once, and it is kept nowhere. End "
-                              "or revoke what it made, and "
-                              "ask again with a new key.",
-                              NULL);
+    return srv_reply_problem (
+        409, "secret_gone", "The first answer showed a token, once, and it is kept nowhere.", NULL);
   SrvReply *reply = g_new0 (SrvReply, 1);
   reply->status = (guint) kept->status;
   reply->body = json_loads (body, 0, NULL);

@@ -41,6 +41,21 @@ check_role (const SrvRequest *request)
   return srv_reply_problem (403, "wrong_role", detail, NULL);
 }
 
+/* Likewise the token may have been revoked, while the request waited for a task or for events. */
+static SrvReply *
+check_token (SrvStore *store, const SrvActor *actor)
+{
+  g_autoptr (SrvToken) token
+      = actor->token ? srv_store_get (store, SRV_RECORD_TOKEN, actor->token) : NULL;
+
+  if (!token || !token->revoked || token->lease)
+    return NULL;
+  return srv_reply_problem (401, "token_revoked",
+                            "This token was revoked. Trying again won't help: an admin makes a "
+                            "new one.",
+                            NULL);
+}
+
 /* The lease may have ended between the token's check and this transaction. */
 static SrvReply *
 check_lease (SrvStore *store, const SrvActor *actor, gint64 now)
@@ -64,6 +79,8 @@ srv_dispatch (SrvStore *store, const SrvWorld *world, const SrvRequest *request,
 
   if (!reply)
     reply = check_lease (store, &request->actor, now);
+  if (!reply)
+    reply = check_token (store, &request->actor);
   if (reply)
     return reply;
   srv_call_init (&call, store, request, now);

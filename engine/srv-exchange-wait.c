@@ -19,12 +19,29 @@ is_alive (gpointer user_data)
   return self->link && !srv_link_is_gone (self->link);
 }
 
+/* What became of the token while it waited is told as a new request would be. (transfer full) */
+static SrvReply *
+as_fresh (SrvExchange *self, SrvReply *reply)
+{
+  SrvActor actor;
+  SrvReply *fresh
+      = reply->status == 401
+            ? srv_auth_check (self->context->engine, self->authorization, &self->route, &actor)
+            : NULL;
+
+  if (!fresh)
+    return reply;
+  srv_reply_free (reply);
+  return fresh;
+}
+
 static void
 on_poll_done (SrvReply *reply, gpointer user_data)
 {
   SrvExchange *self = user_data;
 
   self->poll = NULL;
+  reply = as_fresh (self, reply);
   srv_exchange_answer (self, reply);
 }
 
@@ -119,6 +136,7 @@ on_stream_done (SrvReply *reply, gpointer user_data)
   char *text;
 
   self->poll = NULL;
+  reply = as_fresh (self, reply);
   if (reply->status != 200 && !self->is_stream)
     {
       srv_exchange_answer (self, reply);

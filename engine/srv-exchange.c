@@ -84,6 +84,20 @@ srv_exchange_cut (SrvExchange *self, SrvReply *reply)
   srv_link_leave (link, reply ? srv_exchange_words (reply) : NULL);
 }
 
+void
+srv_exchange_evict (SrvExchange *self)
+{
+  g_autoptr (SrvLink) link = g_object_ref (self->link);
+  g_autoptr (SoupServerMessage) msg = g_object_ref (self->msg);
+  g_autoptr (GIOStream) stream = NULL;
+
+  srv_exchange_drop (self);
+  stream = soup_server_message_steal_connection (msg);
+  srv_link_drop (link, srv_exchange_words (srv_reply_problem (
+                           503, "too_many_connections",
+                           "The engine has as many connections as it takes.", NULL)));
+}
+
 static void
 headers_add (SrvExchange *self, const SrvReply *reply)
 {
@@ -198,6 +212,34 @@ headers_check (SrvExchange *self, SoupMessageHeaders *headers)
   return NULL;
 }
 
+static guint
+share_of (SrvRole role)
+{
+  return role == SRV_ROLE_FOREMAN  ? SRV_HTTP_FOREMAN_LINKS
+         : role == SRV_ROLE_WORKER ? SRV_HTTP_WORKER_LINKS
+                                   : G_MAXUINT;
+}
+
+/* The link is its token's from now on, unless that has as many as it may. */
+static SrvReply *
+link_own (SrvExchange *self)
+{
+  guint n = 0;
+  GHashTableIter iter;
+  gpointer link;
+
+  if (!self->actor.token || srv_link_owner (self->link) == self->actor.token)
+    return NULL;
+  g_hash_table_iter_init (&iter, self->context->links);
+  while (g_hash_table_iter_next (&iter, &link, NULL))
+    n += srv_link_owner (link) == self->actor.token;
+  if (n >= share_of (self->actor.role))
+    return srv_reply_problem (503, "too_many_connections",
+                              "This token has as many connections as one may have.", NULL);
+  srv_link_set_owner (self->link, self->actor.token);
+  return NULL;
+}
+
 /* The refusal that the head alone deserves; NULL: none. */
 static SrvReply *
 head_check (SrvExchange *self)
@@ -212,6 +254,8 @@ head_check (SrvExchange *self)
   if (!refusal)
     refusal
         = srv_auth_check (self->context->engine, self->authorization, &self->route, &self->actor);
+  if (!refusal)
+    refusal = link_own (self);
   if (!refusal)
     refusal = srv_route_query (&self->route, g_uri_get_query (uri));
   /* A foreman's project in the query. */

@@ -22,6 +22,7 @@ typedef struct
 {
   SrvEngine *engine;
   SrvPolls *polls;
+  GHashTable *links; /* set of SrvLink: all that there are */
   guint max_wait_s;
   guint request_s; /* a client's seconds to send a request */
   guint answer_s;  /* and to take an answer */
@@ -41,6 +42,9 @@ srv_exchange_drop (SrvExchange *self);
 /* Takes the connection from libsoup, says @reply (transfer full, nullable: nothing) and leaves it. */
 void
 srv_exchange_cut (SrvExchange *self, SrvReply *reply);
+/* Drops the connection at once, to make room for another. */
+void
+srv_exchange_evict (SrvExchange *self);
 /* Whether it waits for something that may take long. */
 gboolean
 srv_exchange_is_waiting (const SrvExchange *self);

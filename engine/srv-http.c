@@ -14,9 +14,8 @@ struct _SrvHttp
   SrvExchangeContext context;
   SoupServer *server;
   GPtrArray *listens;
-  GHashTable *links; /* set of SrvLink, a reference each */
-  guint sweep;       /* source */
-  gboolean is_deaf;  /* out of descriptors: until the next sweep */
+  guint sweep;      /* source */
+  gboolean is_deaf; /* out of descriptors: until the next sweep */
 };
 
 static void
@@ -30,7 +29,7 @@ on_closed (SrvLink *link, gpointer user_data)
 
   if (exchange)
     srv_exchange_drop (exchange);
-  g_hash_table_remove (self->links, link);
+  g_hash_table_remove (self->context.links, link);
 }
 
 /* ------------------------------------------------------------------- messages */
@@ -110,7 +109,7 @@ links_copy (SrvHttp *self)
   GHashTableIter iter;
   gpointer link;
 
-  g_hash_table_iter_init (&iter, self->links);
+  g_hash_table_iter_init (&iter, self->context.links);
   while (g_hash_table_iter_next (&iter, &link, NULL))
     g_ptr_array_add (links, g_object_ref (link));
   return links;
@@ -129,26 +128,79 @@ link_forget_gone (SrvLink *link)
   return TRUE;
 }
 
-/* Those who are gone; else of those that idle the one that has done so longest. */
+static void
+link_evict (SrvLink *link)
+{
+  SrvExchange *exchange = srv_link_data (link);
+
+  if (srv_link_phase (link) == SRV_LINK_IDLE)
+    link_release (link, NULL);
+  else if (exchange)
+    srv_exchange_evict (exchange);
+  else
+    srv_link_close (link);
+}
+
+static guint
+count_of (const GPtrArray *links, gint64 owner)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < links->len; i++)
+    n += srv_link_owner (links->pdata[i]) == owner;
+  return n;
+}
+
+/* How willingly one is given up; 0: not at all. */
+static guint
+expendable (SrvLink *link)
+{
+  const SrvExchange *exchange = srv_link_data (link);
+
+  if (srv_link_phase (link) == SRV_LINK_IDLE)
+    return 3;
+  if (srv_link_owner (link) == 0)
+    return 2;
+  return srv_link_phase (link) != SRV_LINK_WORKING
+         || (exchange && srv_exchange_is_waiting (exchange));
+}
+
+/* Of those that can be given up best the oldest; of those with owners one of whoever has most. */
+static SrvLink *
+find_expendable (const GPtrArray *links)
+{
+  SrvLink *found = NULL;
+  guint best = 0, most = 0;
+
+  for (guint i = 0; i < links->len; i++)
+    {
+      SrvLink *link = links->pdata[i];
+      guint is = expendable (link), n = is == 1 ? count_of (links, srv_link_owner (link)) : 0;
+
+      if (is == 0 || is < best || (is == best && n < most)
+          || (is == best && n == most && srv_link_since (link) >= srv_link_since (found)))
+        continue;
+      found = link;
+      best = is;
+      most = n;
+    }
+  return found;
+}
+
+/* Those who are gone; else whoever is given up best. */
 static gboolean
 room_make (SrvHttp *self)
 {
   g_autoptr (GPtrArray) links = links_copy (self);
   gboolean is_made = FALSE;
-  SrvLink *oldest = NULL;
+  SrvLink *found;
 
   for (guint i = 0; i < links->len; i++)
-    {
-      SrvLink *link = links->pdata[i];
-
-      is_made = link_forget_gone (link) || is_made;
-      if (srv_link_phase (link) == SRV_LINK_IDLE
-          && (!oldest || srv_link_since (link) < srv_link_since (oldest)))
-        oldest = link;
-    }
-  if (!is_made && oldest)
-    link_release (oldest, NULL);
-  return is_made || oldest;
+    is_made = link_forget_gone (links->pdata[i]) || is_made;
+  found = is_made ? NULL : find_expendable (links);
+  if (found)
+    link_evict (found);
+  return is_made || found;
 }
 
 static void
@@ -157,7 +209,7 @@ link_add (SrvHttp *self, GIOStream *stream, GSocket *socket)
   g_autoptr (GSocketAddress) address = g_inet_socket_address_new_from_string ("127.0.0.1", 0);
   g_autoptr (SrvLink) link = NULL;
 
-  if (g_hash_table_size (self->links) >= SRV_HTTP_MAX_LINKS && !room_make (self))
+  if (g_hash_table_size (self->context.links) >= SRV_HTTP_MAX_LINKS && !room_make (self))
     {
       g_autofree char *words = srv_exchange_words (srv_reply_problem (
           503, "too_many_connections", "The engine has as many connections as it takes.", NULL));
@@ -166,7 +218,7 @@ link_add (SrvHttp *self, GIOStream *stream, GSocket *socket)
       return;
     }
   link = srv_link_new (stream, socket, on_closed, self);
-  g_hash_table_add (self->links, g_object_ref (link));
+  g_hash_table_add (self->context.links, g_object_ref (link));
   /* The message keeps the address, and the address the link. */
   g_object_set_data_full (G_OBJECT (address), "srv-link", g_object_ref (link), g_object_unref);
   soup_server_accept_iostream (self->server, G_IO_STREAM (link), address, address, NULL);
@@ -284,7 +336,7 @@ srv_http_new (SrvEngine *engine)
   self->context.max_wait_s = SRV_ROUTE_MAX_WAIT_S;
   srv_http_set_request_timeout (self, SRV_HTTP_REQUEST_S);
   self->listens = g_ptr_array_new_with_free_func ((GDestroyNotify) srv_listen_free);
-  self->links = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
+  self->context.links = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
   self->server = g_object_new (SOUP_TYPE_SERVER, "raw-paths", TRUE, NULL);
   g_signal_connect (self->server, "request-started", G_CALLBACK (on_started), self);
   g_signal_connect (self->server, "request-finished", G_CALLBACK (on_ended), self);
@@ -329,6 +381,6 @@ srv_http_free (SrvHttp *self)
   g_object_unref (self->server);
   srv_polls_free (self->context.polls);
   g_ptr_array_unref (self->listens);
-  g_hash_table_unref (self->links);
+  g_hash_table_unref (self->context.links);
   g_free (self);
 }

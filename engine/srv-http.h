@@ -5,8 +5,9 @@
  * libsoup speaks HTTP; what it leaves open is bounded here. A connection has 20 s for a whole
  * request (408), 60 s between two, 60 s to take an answer. A body has at most 1 MiB: a longer one
  * is refused as soon as it is known (413) and not read; its length must be said (no chunks: 411). The head has at most 64 KiB (431). 512
- * connections at most: then one that idles makes room, and where none does the newcomer is told
- * 503. Whoever waits in a long poll and goes away frees its wait within a second; a client that
+ * connections at most: then one that idles makes room for the newcomer, else the oldest that never
+ * brought a request with a good token, else the oldest of the token that has most. A foreman's
+ * token has 32 of them at most, a worker's 256: one more is told 503. Whoever waits in a long poll and goes away frees its wait within a second; a client that
  * closes its sending half counts as gone.
  */
 #pragma once
@@ -17,6 +18,8 @@
 G_BEGIN_DECLS
 
 #define SRV_HTTP_MAX_LINKS 512u
+#define SRV_HTTP_FOREMAN_LINKS 32u /* of one turn or chat */
+#define SRV_HTTP_WORKER_LINKS 256u /* of one token */
 #define SRV_HTTP_REQUEST_S 20u
 #define SRV_HTTP_IDLE_S 60u
 #define SRV_HTTP_ANSWER_S 60u

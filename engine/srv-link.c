@@ -21,6 +21,7 @@ struct _SrvLink
   GObject *keeper;
   SrvLinkClosed gone;
   SrvLinkPhase phase;
+  gint64 owner;
   gint64 since_us;
   gint64 due_us; /* 0: never */
   gsize n_discarded;
@@ -200,6 +201,27 @@ srv_link_close (SrvLink *self)
   g_cancellable_cancel (self->cancellable);
   g_socket_close (self->socket, NULL);
   g_steal_pointer (&self->closed) (self, self->user_data);
+}
+
+void
+srv_link_drop (SrvLink *self, char *words)
+{
+  if (words && self->closed && G_IS_SOCKET_CONNECTION (self->base))
+    g_socket_send (self->socket, words, strlen (words), NULL, NULL);
+  g_free (words);
+  srv_link_close (self);
+}
+
+void
+srv_link_set_owner (SrvLink *self, gint64 owner)
+{
+  self->owner = owner;
+}
+
+gint64
+srv_link_owner (const SrvLink *self)
+{
+  return self->owner;
 }
 
 static void

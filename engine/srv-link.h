@@ -76,6 +76,14 @@ srv_link_leave (SrvLink *self, char *words);
 /* Closes at once. */
 void
 srv_link_close (SrvLink *self);
+/* The same, with @words (transfer full, nullable) where they go out without waiting. */
+void
+srv_link_drop (SrvLink *self, char *words);
+/* Whose request it brought: a token's id; 0: nobody's so far. */
+void
+srv_link_set_owner (SrvLink *self, gint64 owner);
+gint64
+srv_link_owner (const SrvLink *self);
 
 /* What its owner hangs on it. */
 void

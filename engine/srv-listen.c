@@ -18,7 +18,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 256
+/* As many as the system allows: a full queue turns everybody away, not only who filled it. */
+#define BACKLOG 4096
 
 struct _SrvListen
 {

@@ -22,7 +22,7 @@ struct _SrvPoll
   SrvPollAlive alive;
   SrvPollDone done; /* NULL: cancelled */
   gpointer user_data;
-  char *filter;   /* of a claim: the projects that it asks for, as they were written */
+  char *filter;   /* of a claim: all that it asks for, as it was written */
   SrvReply *last; /* what to say when the time is over */
   guint timeout;  /* source; 0: no more time */
   gboolean is_claim;
@@ -197,6 +197,24 @@ srv_polls_free (SrvPolls *self)
   g_free (self);
 }
 
+/* All but who asks and for how long: two claims that differ in anything else may find different tasks. */
+static char *
+filter_of (DbrJson body)
+{
+  GString *filter = g_string_new (NULL);
+
+  for (DbrJson value = dbr_json_first (body); dbr_json_exists (value);
+       value = dbr_json_next (value))
+    {
+      g_autofree char *name = dbr_json_dup_string (dbr_json_key (value));
+      gsize len = 0;
+      const char *raw = dbr_json_raw (value, &len);
+      if (g_strcmp0 (name, "worker") != 0 && g_strcmp0 (name, "wait") != 0)
+        g_string_append_printf (filter, "%s:%.*s\n", name, (int) len, raw);
+    }
+  return g_string_free (filter, FALSE);
+}
+
 SrvPoll *
 srv_polls_add (SrvPolls *self,
                const SrvRequest *request,
@@ -206,9 +224,6 @@ srv_polls_add (SrvPolls *self,
                gpointer user_data)
 {
   SrvPoll *poll = g_new0 (SrvPoll, 1);
-  DbrJson projects = dbr_json_get (request->body, "projects");
-  gsize len = 0;
-  const char *raw = dbr_json_exists (projects) ? dbr_json_raw (projects, &len) : NULL;
 
   poll->polls = self;
   poll->request = request;
@@ -216,7 +231,7 @@ srv_polls_add (SrvPolls *self,
   poll->done = done;
   poll->is_claim = request->operation == SRV_OP_JOB_CLAIM;
   poll->user_data = user_data;
-  poll->filter = raw ? g_strndup (raw, len) : g_strdup ("");
+  poll->filter = poll->is_claim ? filter_of (request->body) : NULL;
   if (wait_s > 0)
     poll->timeout = g_timeout_add_seconds (wait_s, on_timeout, poll);
   g_queue_push_tail (&self->waiting, poll);

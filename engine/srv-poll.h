@@ -5,7 +5,7 @@
  * Two operations wait: EVENTS until an event is there, JOB_CLAIM until a task is ready. Nothing
  * polls: a commit that made events wakes them (srv_engine_watch), once however many commits came
  * together. Event polls then read again. Claims are made one at a time in the order in which they
- * came, and once a claim found nothing, others that ask for the same projects don't try: a
+ * came, and once a claim found nothing, others that ask for the same don't try: a
  * hundred waiting workers cost one claim a commit, not a hundred.
  */
 #pragma once

@@ -228,7 +228,7 @@ def slow_clients():
     for one in idle:
         refused += status_of(read_all(one)) == 503
         one.close()
-    tap.ok(refused >= 80, "beyond 512 connections newcomers are told 503", refused)
+    tap.ok(refused >= 80, "beyond 512 connections the oldest that never asked anything are told 503", refused)
     # When it sees that one has gone is its own affair: until then it may say 503, and nothing else.
     answers = []
     deadline = time.monotonic() + WATCHDOG_S
@@ -236,6 +236,114 @@ def slow_clients():
         answers.append(engine.ask("GET", "/v1/health").status)
     tap.equal(answers[-1], 200, "then there is room again")
     tap.equal(engine.close(), 0, "and it ends well")
+
+
+def held(path, data):
+    mine = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mine.connect(path)
+    mine.settimeout(WATCHDOG_S)
+    mine.sendall(data)
+    return mine
+
+
+def crowds():
+    """Whoever holds connections, with a token or without: the others get through."""
+    engine = Engine().start()
+    admin = engine.admin()
+
+    def ask(method, target, body=None, token=admin):
+        return engine.ask(method, target, body, token)
+
+    project = ask("POST", "/v1/projects", {"repo_url": "https://h.example/o/a"}).json["id"]
+    lease = ask("POST", f"/v1/projects/{project}/lease", {"holder": "x"}).json
+    worker = ask("POST", "/v1/tokens", {"role": "worker", "name": "w"}).json["token"]
+    other = ask("POST", "/v1/tokens", {"role": "worker", "name": "o"}).json["token"]
+
+    def others_get_through(what):
+        got = [ask("GET", "/v1/status").status, ask("POST", "/v1/jobs/claim", {"worker": "o", "wait": 0}, other).status,
+               ask("PUT", f"/v1/projects/{project}/hold", {"held": True}).status]
+        tap.equal(got, [200, 200, 200], f"{what}: the user and another worker are served")
+
+    half = b"GET /v1/status HTTP/1.1\r\nHost: e\r\nX: "
+    crowd = [held(engine.socket, half) for _ in range(700)]
+    others_get_through("half-sent requests")
+    for one in crowd:
+        one.close()
+    claim = json.dumps({"worker": "w", "wait": 30}).encode()
+    waits = (b"POST /v1/jobs/claim HTTP/1.1\r\nHost: e\r\nContent-Type: application/json\r\nAuthorization: Bearer " + worker.encode() +
+             b"\r\nContent-Length: %d\r\n\r\n" % len(claim) + claim)
+    stream = (b"GET /v1/events?after=0 HTTP/1.1\r\nHost: e\r\nAccept: text/event-stream\r\nAuthorization: Bearer " + lease["token"].encode() +
+              b"\r\n\r\n")
+    crowd = [held(engine.socket, stream) for _ in range(33)]
+    tap.equal(status_of(read_until(crowd[32], b"}")), 503, "a foreman has 32 connections")
+    tap.equal(status_of(read_until(crowd[31], b"\n\n")), 200, "and no fewer")
+    crowd += [held(engine.socket, waits) for _ in range(257)]
+    tap.equal(status_of(read_until(crowd[-1], b"}")), 503, "a worker's token has 256")
+    crowd += [held(engine.socket, half) for _ in range(300)]
+    others_get_through("streams, waits and half-sent requests")
+    users = (b"GET /v1/events?after=99999 HTTP/1.1\r\nHost: e\r\nAuthorization: Bearer " + admin.encode() + b"\r\n\r\n")
+    crowd += [held(engine.socket, users) for _ in range(600)]
+    others_get_through("only good tokens that wait")
+    for one in crowd:
+        one.close()
+    engine.close()
+
+
+def polls_for_whom():
+    """A wait is answered as its asker may be, and by what it asks for."""
+    engine = Engine().start()
+    admin = engine.admin()
+
+    def ask(method, target, body=None, token=admin):
+        return engine.ask(method, target, body, token)
+
+    project = ask("POST", "/v1/projects", {"repo_url": "https://h.example/o/a"}).json["id"]
+    ask("PATCH", f"/v1/projects/{project}", {"settings": {"approval": "never"}})
+    tokens = {role: ask("POST", "/v1/tokens", {"role": role, "name": role}).json for role in ("client", "worker")}
+    fit = ask("POST", "/v1/tokens", {"role": "worker", "name": "fit"}).json["token"]
+    lease = ask("POST", f"/v1/projects/{project}/lease", {"holder": "x"}).json
+
+    def waiting(method, target, token, body=None, accept="application/json"):
+        data = json.dumps(body).encode() if body else b""
+        head = f"{method} {target} HTTP/1.1\r\nHost: e\r\nConnection: close\r\nAccept: {accept}\r\nAuthorization: Bearer {token}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n" if body else ""
+        return held(engine.socket, head.encode() + b"\r\n" + data)
+
+    def settle():
+        # Nothing passes by it: whoever comes to wait later is answered the same.
+        for _ in range(10):
+            ask("PATCH", f"/v1/projects/{project}", {"name": "a"})
+
+    needs = waiting("POST", "/v1/jobs/claim", fit, {"worker": "needs", "wait": 30, "needs_checkout": True})
+    has = waiting("POST", "/v1/jobs/claim", fit, {"worker": "has", "wait": 30})
+    settle()
+    plan = ask("POST", "/v1/plans", {"project": project, "title": "P", "tasks": [{"title": "t", "brief": "b"}]})
+    tap.equal(plan.status, 201, "a task is ready")
+    started = time.monotonic()
+    got = read_all(has)
+    tap.ok(b'"job":{' in got and time.monotonic() - started < 20, "whoever can do it is not kept by one who can't", got)
+    needs.close()
+    seq = ask("GET", "/v1/status").json["seq"]
+    waits = {"a claim": waiting("POST", "/v1/jobs/claim", tokens["worker"]["token"], {"worker": "w", "wait": 30}),
+             "events": waiting("GET", f"/v1/events?after={seq}&wait=30", tokens["client"]["token"])}
+    stream = waiting("GET", f"/v1/events?after={seq - 1}", tokens["client"]["token"], accept="text/event-stream")
+    foremans = waiting("GET", f"/v1/events?after={seq}&wait=30", lease["token"])
+    read_until(stream, b"\n\n")
+    settle()
+    for token in tokens.values():
+        ask("POST", f"/v1/tokens/{token['id']}/revoke", {})
+    ask("POST", f"/v1/leases/{lease['id']}/end", {})
+    ask("POST", "/v1/plans", {"project": project, "title": "Q", "tasks": [{"title": "secret", "brief": "SECRET"}]})
+    for what, mine in waits.items():
+        got = read_all(mine)
+        problem = problem_of(got)
+        tap.ok(status_of(got) == 401 and problem.get("code") == "token_revoked" and problem.get("requires") and b"WWW-Authenticate" in got,
+               f"{what}: a token that is revoked meanwhile is refused as anew", got)
+    got = read_all(foremans)
+    tap.ok(status_of(got) == 401 and problem_of(got).get("code") == "lease_ended", "so is one whose lease ended", got)
+    got = read_all(stream)
+    tap.ok(b"event: end" in got and b"token_revoked" in got and b"SECRET" not in got and b"plan.created" not in got, "a stream ends with it", got)
+    engine.close()
 
 
 def codings():

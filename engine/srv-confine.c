@@ -7,17 +7,37 @@
 
 #include "srv-confine.h"
 
+#include "srv-keep.h"
+
 #include <pwd.h>
-#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 G_DEFINE_QUARK (srv_confine_error, srv_confine_error)
 
+/* Where the kernel lists unix sockets; much more than any machine has. */
+#define SOCKETS "/proc/net/unix"
+#define MAX_SOCKETS 4096u
+
 struct _SrvConfine
 {
-  char *bwrap; /* NULL: not confined */
-  char *state_folder;
+  char *bwrap;  /* NULL: not confined */
+  char *keeper; /* takes the step before the command */
+  const char *const *states;
 };
+
+/* What is emptied, without links, each once; and what of it is shown after all. */
+typedef struct
+{
+  GPtrArray *words;
+  GPtrArray *hidden;
+  GPtrArray *shown; /* what was let in: where it really is, where it is laid, ... */
+} View;
+
+#define LINUXBREW \
+  "/home" \
+  "/linuxbrew/.linuxbrew" /* a package manager's own, the same everywhere */
 
 /* Where people and package managers put programs below the home. Nothing here holds credentials. */
 static const char *const program_folders[] = {
@@ -40,6 +60,7 @@ static const char *const program_folders[] = {
   "~/bin",
   "~/go/bin",
   "~/.gitconfig",
+  LINUXBREW,
   NULL,
 };
 /* Name resolution needs these below /run on some systems; they are files and a folder of files. */
@@ -62,8 +83,11 @@ add (GPtrArray *words, const char *const *list)
 static char *
 expand_home (const char *path)
 {
-  return path[0] == '~' && path[1] == '/' ? g_build_filename (g_get_home_dir (), path + 2, NULL)
-                                          : g_strdup (path);
+  if (path[0] != '~' || path[1] != '/')
+    return g_strdup (path);
+  /* What is hidden is hidden by this name. */
+  g_autofree char *home = srv_checkout_resolve (g_get_home_dir ());
+  return g_build_filename (home, path + 2, NULL);
 }
 
 static char **
@@ -79,7 +103,8 @@ try_it (const char *bwrap, GError **error)
 {
   GPtrArray *list = g_ptr_array_new ();
   ADD (list, bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
-       "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--", "/bin/true");
+       "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--die-with-parent", "--",
+       "/bin/true");
   g_auto (GStrv) words = finish (list);
   g_autofree char *said = NULL;
   g_autoptr (GError) problem = NULL;
@@ -98,7 +123,7 @@ try_it (const char *bwrap, GError **error)
 }
 
 SrvConfine *
-srv_confine_new (const char *state_folder, GError **error)
+srv_confine_new (const char *keeper, const char *const *states, GError **error)
 {
   g_autofree char *bwrap = g_find_program_in_path ("bwrap");
   if (bwrap == NULL)
@@ -110,21 +135,18 @@ srv_confine_new (const char *state_folder, GError **error)
     }
   if (!try_it (bwrap, error))
     return NULL;
-  SrvConfine *self = g_new0 (SrvConfine, 1);
+  SrvConfine *self = srv_confine_new_unconfined (keeper);
   self->bwrap = g_steal_pointer (&bwrap);
-  /* bwrap needs it absolute, and what a link leads to can be reached by its own name. */
-  g_autofree char *real
-      = state_folder != NULL ? g_canonicalize_filename (state_folder, NULL) : NULL;
-  char *resolved = real != NULL ? realpath (real, NULL) : NULL;
-  self->state_folder = g_strdup (resolved != NULL ? resolved : real);
-  free (resolved);
+  self->states = states;
   return self;
 }
 
 SrvConfine *
-srv_confine_new_unconfined (void)
+srv_confine_new_unconfined (const char *keeper)
 {
-  return g_new0 (SrvConfine, 1);
+  SrvConfine *self = g_new0 (SrvConfine, 1);
+  self->keeper = g_strdup (keeper);
+  return self;
 }
 
 void
@@ -133,7 +155,7 @@ srv_confine_free (SrvConfine *self)
   if (self == NULL)
     return;
   g_free (self->bwrap);
-  g_free (self->state_folder);
+  g_free (self->keeper);
   g_free (self);
 }
 
@@ -143,77 +165,202 @@ srv_confine_is_real (const SrvConfine *self)
   return self->bwrap != NULL;
 }
 
+const char *
+srv_confine_gap (const SrvConfine *self)
+{
+  if (self->bwrap == NULL || srv_keep_can_scope ())
+    return NULL;
+  return "this kernel has no Landlock scopes (Linux 6.12): commands can reach abstract unix "
+         "sockets";
+}
+
+/* ----------------------------------------------------------------------------------- emptying */
+static gboolean
+is_hidden (const View *self, const char *path)
+{
+  for (guint i = 0; i < self->hidden->len; i++)
+    if (srv_checkout_is_within (path, self->hidden->pdata[i]))
+      return TRUE;
+  return FALSE;
+}
+
 /* Empties a folder, once: laying one emptiness over another would hide what was let in. */
 static void
-hide (GPtrArray *words, const char *path)
+hide (View *self, const char *path)
 {
-  if (path != NULL && path[0] == '/' && path[1] != '\0' && g_file_test (path, G_FILE_TEST_IS_DIR))
-    ADD (words, "--tmpfs", path);
+  if (path == NULL || path[0] != '/' || !g_file_test (path, G_FILE_TEST_IS_DIR))
+    return;
+  g_autofree char *real = srv_checkout_resolve (path);
+  if (real[1] == '\0' || g_ptr_array_find_with_equal_func (self->hidden, real, g_str_equal, NULL))
+    return;
+  ADD (self->words, "--tmpfs", real);
+  g_ptr_array_add (self->hidden, g_steal_pointer (&real));
+}
+
+/* --------------------------------------------------------------------------------- letting in */
+/* Where what lies at @path is laid: there, when that is below what is emptied; else where it really is, since a link
+ * on the way leads there inside too. */
+static char *
+place_of (const View *self, const char *path)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+  g_autofree char *name = g_path_get_basename (path);
+  g_autofree char *real_folder = srv_checkout_resolve (folder);
+  g_autofree char *place = g_build_filename (real_folder, name, NULL);
+  if (is_hidden (self, path))
+    return g_strdup (path);
+  return is_hidden (self, place) ? g_steal_pointer (&place) : srv_checkout_resolve (path);
 }
 
 static void
-let_in (GPtrArray *words, const char *option, const char *const *paths)
+let_one_in (View *self, const char *option, const char *path)
+{
+  char *place = place_of (self, path);
+  ADD (self->words, option, path, place);
+  g_ptr_array_add (self->shown, srv_checkout_resolve (path));
+  g_ptr_array_add (self->shown, place);
+}
+
+static void
+let_in (View *self, const char *option, const char *const *paths)
 {
   for (gsize i = 0; paths != NULL && paths[i] != NULL; i++)
     {
       g_autofree char *path = expand_home (paths[i]);
       if (path[0] == '/' && g_file_test (path, G_FILE_TEST_EXISTS))
-        ADD (words, option, path, path);
+        let_one_in (self, option, path);
     }
 }
 
 /* A program that is named by its path may lie below a hidden folder. */
 static void
-let_program_in (GPtrArray *words, const char *program)
+let_program_in (View *self, const char *program)
 {
   if (program != NULL && program[0] == '/' && g_file_test (program, G_FILE_TEST_IS_REGULAR))
-    ADD (words, "--ro-bind", program, program);
+    let_one_in (self, "--ro-bind", program);
+}
+
+/* ---------------------------------------------------------------------------------- covering */
+static void
+cover (View *self, const char *path)
+{
+  ADD (self->words, "--ro-bind", "/dev/null", path);
+}
+
+/* A socket that could be connected to is covered wherever it is seen: that a file system is read-only stops nobody. */
+static void
+cover_socket (View *self, const char *path)
+{
+  struct stat about;
+  if (lstat (path, &about) != 0 || !S_ISSOCK (about.st_mode) || access (path, W_OK) != 0)
+    return;
+  g_autofree char *real = srv_checkout_resolve (path);
+  if (!is_hidden (self, real))
+    cover (self, real);
+  for (guint i = 0; i < self->shown->len; i += 2)
+    {
+      const char *source = self->shown->pdata[i];
+      if (!srv_checkout_is_within (real, source))
+        continue;
+      g_autofree char *place
+          = g_strconcat (self->shown->pdata[i + 1], real + strlen (source), NULL);
+      if (is_hidden (self, real) || strcmp (place, real) != 0)
+        cover (self, place);
+    }
+}
+
+/* Source: proc(5), /proc/net/unix: the address ends a line; connections have it as well as what they are made to. */
+static void
+cover_sockets (View *self)
+{
+  g_autofree char *text = NULL;
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  if (!g_file_get_contents (SOCKETS, &text, NULL, NULL))
+    return;
+  char *line = text;
+  for (guint i = 0; i < MAX_SOCKETS && line != NULL; i++)
+    {
+      char *end = strchr (line, '\n');
+      if (end != NULL)
+        *end = '\0';
+      char *path = strstr (line, " /");
+      if (path != NULL && g_hash_table_add (seen, path + 1))
+        cover_socket (self, path + 1);
+      line = end != NULL ? end + 1 : NULL;
+    }
 }
 
 static void
-add_view (GPtrArray *words, const SrvConfine *self, const SrvConfineView *view, const char *command)
+hide_places (View *self)
 {
-  const char *runtime = g_getenv ("XDG_RUNTIME_DIR");
   struct passwd entry;
   struct passwd *user = NULL;
   char buffer[4096];
   if (getpwuid_r (geteuid (), &entry, buffer, sizeof buffer, &user) != 0)
     user = NULL;
-  ADD (words, self->bwrap, "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--ro-bind", "/",
-       "/", "--dev", "/dev", "--proc", "/proc");
-  hide (words, "/tmp");
-  hide (words, "/var/tmp");
-  hide (words, "/run");
-  hide (words, "/mnt/wslg");
-  hide (words, g_get_home_dir ());
-  hide (words, user != NULL ? user->pw_dir : NULL);
-  hide (words, runtime);
-  let_in (words, "--ro-bind", run_files);
-  let_in (words, "--ro-bind", program_folders);
-  let_in (words, "--ro-bind", view->readable);
-  let_program_in (words, view->program);
-  let_program_in (words, command);
-  let_in (words, "--bind", view->writable);
-  ADD (words, "--bind", view->checkout, view->checkout);
-  /* Last of what is emptied: neither a checkout nor a preset can open it. */
-  hide (words, self->state_folder);
-  for (gsize i = 0; view->hidden != NULL && view->hidden[i] != NULL; i++)
-    hide (words, view->hidden[i]);
-  if (view->secret != NULL && view->secret[0] == '/')
-    ADD (words, "--ro-bind-try", "/dev/null", view->secret);
+  hide (self, "/tmp");
+  hide (self, "/var/tmp");
+  hide (self, "/run");
+  hide (self, "/mnt/wslg");
+  hide (self, "/home");
+  hide (self, g_get_home_dir ());
+  hide (self, user != NULL ? user->pw_dir : NULL);
+  hide (self, g_getenv ("XDG_RUNTIME_DIR"));
+}
+
+static void
+add_view (View *self, const SrvConfine *confine, const SrvConfineView *view, const char *command)
+{
+  const char *checkout = view->checkout->path;
+  /* Root would keep its capabilities, and could take off again what is laid over. */
+  ADD (self->words, confine->bwrap, "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL",
+       "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc");
+  hide_places (self);
+  let_in (self, "--ro-bind", run_files);
+  let_in (self, "--ro-bind", program_folders);
+  let_in (self, "--ro-bind", view->readable);
+  let_program_in (self, view->program);
+  let_program_in (self, confine->keeper);
+  let_program_in (self, command);
+  let_in (self, "--bind", view->writable);
+  cover_sockets (self);
+  ADD (self->words, "--bind", checkout, checkout);
+  /* Last of what is emptied: no preset can open it. A checkout is none that holds one (srv-checkout.h). */
+  for (gsize i = 0; confine->states != NULL && confine->states[i] != NULL; i++)
+    hide (self, confine->states[i]);
+  if (view->secret != NULL && g_file_test (view->secret, G_FILE_TEST_EXISTS))
+    {
+      g_autofree char *secret = srv_checkout_resolve (view->secret);
+      ADD (self->words, "--ro-bind", "/dev/null", secret);
+    }
   if (view->folder != NULL)
-    ADD (words, "--bind", view->folder, view->folder);
+    let_one_in (self, "--bind", view->folder);
   if (view->socket != NULL)
-    ADD (words, "--bind", view->socket, view->socket);
-  ADD (words, "--chdir", view->checkout, "--");
+    let_one_in (self, "--bind", view->socket);
+  ADD (self->words, "--chdir", checkout, "--");
+}
+
+/* From here on it is the command's own business; this step is the last of ours (srv-keep.h). */
+static void
+add_step (GPtrArray *words, const SrvConfine *confine, const SrvCheckout *checkout)
+{
+  ADD (words, confine->keeper, "exec");
+  if (confine->bwrap != NULL && srv_keep_can_scope ())
+    ADD (words, "--scope");
+  g_ptr_array_add (words, g_strdup_printf ("--device=%" G_GUINT64_FORMAT, checkout->device));
+  g_ptr_array_add (words, g_strdup_printf ("--inode=%" G_GUINT64_FORMAT, checkout->inode));
+  ADD (words, "--");
 }
 
 char **
 srv_confine_wrap (const SrvConfine *self, const SrvConfineView *view, const char *const *command)
 {
-  GPtrArray *words = g_ptr_array_new ();
+  g_autoptr (GPtrArray) hidden = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) shown = g_ptr_array_new_with_free_func (g_free);
+  View laid = { .words = g_ptr_array_new (), .hidden = hidden, .shown = shown };
   if (self->bwrap != NULL)
-    add_view (words, self, view, command[0]);
-  add (words, command);
-  return finish (words);
+    add_view (&laid, self, view, command[0]);
+  add_step (laid.words, self, view->checkout);
+  add (laid.words, command);
+  return finish (laid.words);
 }

@@ -76,8 +76,8 @@ srv_reply_problem (guint status, const char *code, const char *detail, json_t *e
  * thread, and guards whatever of @data may change. The struct itself stays as it is while an engine has it. */
 typedef struct
 {
-  /* "is not a folder here"; NULL: turns can run in it. */
-  char *(*checkout_problem) (const char *checkout);
+  /* "is not a folder here"; NULL: turns can run in it. Looks at what is in it, too: for a request, not for a turn. */
+  char *(*checkout_problem) (const char *checkout, gpointer data);
   /* What is wrong with a foreman wherever it is: field, problem, field, problem, ...; the fields as in "preset",
    * "command[2]". (element-type utf8) (transfer full) */
   GPtrArray *(*foreman_problems) (const json_t *foreman);
@@ -85,10 +85,9 @@ typedef struct
   char *(*turn_problem) (const json_t *foreman, const char *checkout, gpointer data);
   gpointer data;
   /* A warning about a checkout that turns can run in: a sentence; NULL: none. Nullable. */
-  char *(*checkout_note) (const char *checkout, const char *state_folder);
-  const char *state_folder; /* nullable: the engine's own, absolute */
-  guint max_turns;          /* at a time, over all projects; 0: any number */
-  guint heartbeat_s;        /* how often workers are to be heard of; 0: SRV_HEARTBEAT_SECONDS */
+  char *(*checkout_note) (const char *checkout, gpointer data);
+  guint max_turns;   /* at a time, over all projects; 0: any number */
+  guint heartbeat_s; /* how often workers are to be heard of; 0: SRV_HEARTBEAT_SECONDS */
 } SrvWorld;
 
 guint

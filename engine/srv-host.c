@@ -6,17 +6,17 @@
 
 #include "srv-host.h"
 
+#include "srv-checkout.h"
 #include "srv-preset.h"
 #include "srv-runner.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static char *
-checkout_problem (const char *checkout)
+stat_problem (const char *checkout)
 {
   struct stat about;
 
@@ -30,43 +30,50 @@ checkout_problem (const char *checkout)
   return NULL;
 }
 
-static gboolean
-is_within (const char *path, const char *folder)
+/* What is wrong with it whatever is in it: a few looks, for each try of a turn. */
+static SrvCheckout *
+open_checkout (const SrvHost *self, const char *checkout, char **out_problem)
 {
-  gsize length = strlen (folder);
+  g_autoptr (GError) error = NULL;
+  SrvCheckout *opened = NULL;
 
-  return strncmp (path, folder, length) == 0
-         && (path[length] == '/' || path[length] == '\0' || strcmp (folder, "/") == 0);
-}
-
-/* As it is, with no link in it; what isn't there as it was given. (transfer full) */
-static char *
-resolve (const char *path)
-{
-  char *real = realpath (path, NULL);
-  char *resolved = g_strdup (real ? real : path);
-
-  free (real);
-  return resolved;
+  *out_problem = stat_problem (checkout);
+  if (*out_problem)
+    return NULL;
+  opened = srv_checkout_open (checkout, (const char *const *) self->states, &error);
+  if (!opened)
+    *out_problem = g_strdup (error->message);
+  return opened;
 }
 
 static char *
-checkout_note (const char *checkout, const char *state_folder)
+checkout_problem (const char *checkout, gpointer data)
 {
-  g_autofree char *folder = resolve (checkout), *home = resolve (g_get_home_dir ());
-  g_autofree char *state = state_folder ? resolve (state_folder) : NULL;
+  char *problem = NULL;
+  g_autoptr (SrvCheckout) opened = open_checkout (data, checkout, &problem);
+  g_autoptr (GError) error = NULL;
+  gboolean is_whole;
 
-  if (state && is_within (folder, state))
-    return g_strdup_printf ("The checkout %s lies in the folder of the engine's state, %s: nothing "
-                            "is started there.",
-                            checkout, state);
-  if (state && is_within (state, folder))
-    return g_strdup_printf ("The checkout %s holds the folder of the engine's state, %s: only what "
-                            "is shut in is kept away from the tokens there.",
-                            checkout, state);
-  if (strcmp (folder, home) == 0)
+  if (opened && !srv_checkout_look (opened, &is_whole, &error))
+    problem = g_strdup (error->message);
+  return problem;
+}
+
+static char *
+checkout_note (const char *checkout, gpointer data)
+{
+  g_autofree char *problem = NULL;
+  g_autoptr (SrvCheckout) opened = open_checkout (data, checkout, &problem);
+  g_autofree char *home = srv_checkout_resolve (g_get_home_dir ());
+  gboolean is_whole = TRUE;
+
+  if (opened && strcmp (opened->path, home) == 0)
     return g_strdup_printf ("The checkout %s is a home folder: turns and workers may change "
                             "everything in it.",
+                            checkout);
+  if (opened && srv_checkout_look (opened, &is_whole, NULL) && !is_whole)
+    return g_strdup_printf ("The checkout %s has too many names to look for other engines' folders "
+                            "in all of it: keep them out of it.",
                             checkout);
   return NULL;
 }
@@ -110,7 +117,11 @@ static char *
 turn_problem (const json_t *foreman, const char *checkout, gpointer data)
 {
   const char *refusal = srv_host_refusal (data);
-  g_autofree char *of_checkout = checkout ? checkout_problem (checkout) : NULL;
+  g_autofree char *of_checkout = NULL;
+  /* "/" stands for one that isn't set yet; as a checkout it is refused where it is set, and where a turn starts. */
+  g_autoptr (SrvCheckout) opened = checkout && strcmp (checkout, "/") != 0
+                                       ? open_checkout (data, checkout, &of_checkout)
+                                       : NULL;
 
   if (refusal)
     return g_strdup (refusal);
@@ -131,6 +142,22 @@ srv_host_init (SrvHost *self)
                             .data = self,
                             .max_turns = SRV_RUNNER_MAX_TURNS };
   self->refusal = 0;
+  self->states = srv_checkout_states (NULL);
+}
+
+void
+srv_host_keep_from (SrvHost *self, const char *state_folder)
+{
+  const char *const more[] = { state_folder, NULL };
+
+  g_strfreev (self->states);
+  self->states = srv_checkout_states (more);
+}
+
+void
+srv_host_clear (SrvHost *self)
+{
+  g_clear_pointer (&self->states, g_strfreev);
 }
 
 void

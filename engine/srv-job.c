@@ -7,7 +7,6 @@
 #include "srv-job.h"
 
 #include "dbr-text.h"
-#include "srv-hide.h"
 #include "srv-keep.h"
 #include "srv-output.h"
 #include "srv-preset.h"
@@ -416,61 +415,53 @@ make_input (DbrJson task)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-/* The folder of the command; NULL: there is none. */
-static char *
+/* The folder of the command; NULL: there is none that it may run in. */
+static SrvCheckout *
 find_checkout (const SrvJobSettings *settings, DbrJson claim, GError **error)
 {
   DbrJson project = dbr_json_get (claim, "project");
-  g_autofree char *checkout = settings->checkout != NULL
-                                  ? g_strdup (settings->checkout)
-                                  : dbr_json_dup_string (dbr_json_get (project, "checkout"));
+  g_autofree char *path = settings->checkout != NULL
+                              ? g_strdup (settings->checkout)
+                              : dbr_json_dup_string (dbr_json_get (project, "checkout"));
+  if (path == NULL)
+    {
+      g_set_error_literal (error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+                           "the project has no checkout, and the worker was given none");
+      return NULL;
+    }
+  g_autoptr (SrvCheckout) checkout = srv_checkout_open (path, settings->states, error);
   if (checkout == NULL)
-    g_set_error_literal (error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-                         "the project has no checkout, and the worker was given none");
-  else if (!g_file_test (checkout, G_FILE_TEST_IS_DIR))
-    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR, "the checkout %s is no folder here",
-                 checkout);
-  else
-    return g_steal_pointer (&checkout);
-  return NULL;
-}
-
-/* The command's words, behind what starts them and tells whether that went well. */
-static char **
-make_words (const SrvJobSettings *settings, const char *checkout, GError **error)
-{
-  g_auto (GStrv) hidden = srv_hide_find (checkout, settings->hidden, error);
-  if (hidden == NULL)
-    return NULL;
-  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
-  g_ptr_array_add (words, g_strdup (settings->keeper));
-  g_ptr_array_add (words, g_strdup ("exec"));
-  g_ptr_array_add (words, g_strdup ("--"));
-  for (gsize i = 0; settings->command[i] != NULL; i++)
-    g_ptr_array_add (words, g_strdup (settings->command[i]));
-  g_ptr_array_add (words, NULL);
-  const SrvConfineView view = { .checkout = checkout,
-                                .secret = settings->token_file,
-                                .program = settings->command[0],
-                                .hidden = (const char *const *) hidden };
-  return srv_confine_wrap (settings->confine, &view, (const char *const *) words->pdata);
+    g_prefix_error (error, "the checkout %s ", path);
+  g_autofree char *secret
+      = settings->token_file != NULL ? srv_checkout_resolve (settings->token_file) : NULL;
+  if (checkout != NULL && secret != NULL && srv_checkout_is_within (secret, checkout->path))
+    {
+      /* Other commands run there too, which don't have it hidden; and who may write around it could move it. */
+      g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_ACCES,
+                   "the checkout %s holds the worker's token file, %s: keep it elsewhere",
+                   checkout->path, secret);
+      return NULL;
+    }
+  return g_steal_pointer (&checkout);
 }
 
 static gboolean
 start (SrvJobRun *self, DbrJson claim, GError **error)
 {
   const SrvJobSettings *settings = self->settings;
-  g_autofree char *checkout = find_checkout (settings, claim, error);
-  g_auto (GStrv) words = checkout != NULL ? make_words (settings, checkout, error) : NULL;
-  if (words == NULL)
+  g_autoptr (SrvCheckout) checkout = find_checkout (settings, claim, error);
+  if (checkout == NULL)
     return FALSE;
+  const SrvConfineView view
+      = { .checkout = checkout, .secret = settings->token_file, .program = settings->command[0] };
+  g_auto (GStrv) words = srv_confine_wrap (settings->confine, &view, settings->command);
   g_auto (GStrv) environment = make_environment (settings, claim);
   g_autofree char *input = make_input (dbr_json_get (claim, "task"));
   const SrvProcessOptions options = {
     .keeper = settings->keeper,
     .command = (const char *const *) words,
     .environment = (const char *const *) environment,
-    .folder = checkout,
+    .folder = checkout->path,
     .input = input,
     .tells_start = TRUE,
     .limit_ms = SRV_JOB_LIMIT_S * 1000u,

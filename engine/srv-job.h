@@ -30,8 +30,9 @@ typedef struct
   const char *const *command;   /* words */
   const char *const *variables; /* nullable: names of more variables that the command gets */
   const char *checkout;         /* nullable: the project's */
-  const char *token_file;       /* nullable: not to be seen */
-  const char *const *hidden;    /* nullable: folders of engines */
+  const char *token_file;       /* nullable: not to be seen; in no checkout */
+  const char *const
+      *states; /* nullable: folders of engines; in no checkout, and no checkout in one */
 } SrvJobSettings;
 
 typedef enum

@@ -11,6 +11,8 @@
 
 #include "srv-keep.h"
 
+#include "srv-look.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,12 +20,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 /* A fork bomb can outrun the passes for a while, not for this long. */
 #define KILL_PASSES_S 20
+
+/* Landlock, which the system's headers may not know yet; the numbers are the same on every architecture. Source: Linux,
+ * include/uapi/linux/landlock.h, and its ABI 6 (Linux 6.12) for the scopes. */
+#define LANDLOCK_CREATE_RULESET 444
+#define LANDLOCK_RESTRICT_SELF 446
+#define LANDLOCK_VERSION 1u
+#define LANDLOCK_SCOPES_SINCE 6
+#define LANDLOCK_SCOPE_ABSTRACT (1u << 0)
+#define LANDLOCK_SCOPE_SIGNALS (1u << 1)
 
 typedef struct
 {
@@ -133,30 +146,6 @@ become_command (char **argv, const sigset_t *before, pid_t keeper)
   _exit (SRV_KEEP_CANT_START);
 }
 
-static void
-tell (const char *words)
-{
-  if (write (SRV_KEEP_TELL_FD, words, strlen (words)) < 0)
-    _exit (SRV_KEEP_CANT_START); /* nobody listens: nobody started us */
-}
-
-int
-srv_keep_exec_main (int argc, char **argv)
-{
-  const char started[] = { SRV_KEEP_TELL_STARTED, '\0' };
-  if (argc < 3 || strcmp (argv[1], "--") != 0)
-    {
-      fputs ("usage: drawbridge-engine exec -- COMMAND [ARGUMENT...]\n", stderr);
-      return 2;
-    }
-  if (fcntl (SRV_KEEP_TELL_FD, F_SETFD, FD_CLOEXEC) != 0)
-    return SRV_KEEP_CANT_START;
-  tell (started);
-  execvp (argv[2], argv + 2);
-  tell (strerror (errno));
-  return SRV_KEEP_CANT_START;
-}
-
 /* "@option=NUMBER" with digits only, within the bounds. */
 static gboolean
 read_number (const char *word, const char *option, guint64 min, guint64 max, guint64 *out)
@@ -262,4 +251,86 @@ srv_keep_main (int argc, char **argv)
   if (WIFEXITED (self.status))
     return WEXITSTATUS (self.status);
   return WIFSIGNALED (self.status) ? 128 + WTERMSIG (self.status) : SRV_KEEP_CANT_START;
+}
+
+/* ------------------------------------------------------------------------ the step before a command */
+static void
+tell (const char *words)
+{
+  if (write (SRV_KEEP_TELL_FD, words, strlen (words)) < 0)
+    _exit (SRV_KEEP_CANT_START); /* nobody listens: nobody started us */
+}
+
+gboolean
+srv_keep_can_scope (void)
+{
+  return syscall (LANDLOCK_CREATE_RULESET, NULL, (size_t) 0, LANDLOCK_VERSION)
+         >= LANDLOCK_SCOPES_SINCE;
+}
+
+/* Abstract sockets and processes of this command and what it starts: no others. FALSE: errno says why. */
+static gboolean
+scope (void)
+{
+  const struct
+  {
+    guint64 files, network, scoped;
+  } rules = { 0, 0, LANDLOCK_SCOPE_ABSTRACT | LANDLOCK_SCOPE_SIGNALS };
+  int fd = (int) syscall (LANDLOCK_CREATE_RULESET, &rules, sizeof rules, 0);
+  gboolean ok = fd >= 0 && prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                && syscall (LANDLOCK_RESTRICT_SELF, fd, 0) == 0;
+  if (fd >= 0)
+    close (fd);
+  return ok;
+}
+
+/* Why the command must not run where we have come to; NULL: it may. */
+static const char *
+place_problem (guint64 device, guint64 inode)
+{
+  static char words[300];
+  char found[200];
+  struct stat about;
+  if (stat (".", &about) != 0 || about.st_dev != device || about.st_ino != inode)
+    return "the checkout is no longer the folder that it was";
+  if (srv_look_below (".", found, sizeof found) != SRV_LOOK_FOUND)
+    return NULL;
+  snprintf (words, sizeof words, "the checkout holds an engine's own folder, %s", found);
+  return words;
+}
+
+int
+srv_keep_exec_main (int argc, char **argv)
+{
+  const char started[] = { SRV_KEEP_TELL_STARTED, '\0' };
+  guint64 device = 0;
+  guint64 inode = 0;
+  gboolean is_scoped = FALSE;
+  int at = 1;
+  for (; at < argc && strcmp (argv[at], "--") != 0; at++)
+    if (strcmp (argv[at], "--scope") == 0)
+      is_scoped = TRUE;
+    else if (!read_number (argv[at], "--device=", 0, G_MAXUINT64, &device)
+             && !read_number (argv[at], "--inode=", 1, G_MAXUINT64, &inode))
+      argc = 0;
+  if (at + 1 >= argc)
+    {
+      fputs ("usage: drawbridge-engine exec [--scope] [--device=N --inode=N] -- COMMAND "
+             "[ARGUMENT...]\n",
+             stderr);
+      return 2;
+    }
+  if (fcntl (SRV_KEEP_TELL_FD, F_SETFD, FD_CLOEXEC) != 0)
+    return SRV_KEEP_CANT_START;
+  tell (started);
+  const char *problem = inode != 0 ? place_problem (device, inode) : NULL;
+  if (problem == NULL && is_scoped && !scope ())
+    problem = strerror (errno);
+  if (problem == NULL)
+    {
+      execvp (argv[at + 1], argv + at + 1);
+      problem = strerror (errno);
+    }
+  tell (problem);
+  return SRV_KEEP_CANT_START;
 }

@@ -37,16 +37,23 @@ srv_keep_main (int argc, char **argv);
 
 /**
  * srv_keep_exec_main:
- * @argv: "exec", "--", the command and its arguments
+ * @argv: "exec", options, "--", the command and its arguments
  *
  * Becomes the command, from inside whatever shuts it in: an exit status alone can't tell a command that never started
  * from one that failed. Writes SRV_KEEP_TELL_STARTED to SRV_KEEP_TELL_FD first, and the reason behind it when the
  * command can't be executed; the command itself doesn't get the descriptor. Nothing on it at the end: what shuts the
  * command in didn't start.
  *
+ * `--device=N --inode=N`: the folder that it was to come to (srv-checkout.h). Another one, or one with an engine's folder
+ * in it (srv-look.h), is a reason too. `--scope`: no abstract socket and no process but its own can be reached from
+ * it, nor from anything that it starts; only where srv_keep_can_scope().
+ *
  * Returns: SRV_KEEP_CANT_START, or 2 when called wrongly.
  */
 int
 srv_keep_exec_main (int argc, char **argv);
+/* Does this kernel have Landlock's scopes (Linux 6.12)? */
+gboolean
+srv_keep_can_scope (void);
 
 G_END_DECLS

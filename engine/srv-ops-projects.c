@@ -262,7 +262,7 @@ check_checkout (SrvCall *call, DbrJson body)
     srv_call_problem (call, "checkout", "%s is not an absolute path", quoted);
   else if (call->world)
     {
-      g_autofree char *problem = call->world->checkout_problem (checkout);
+      g_autofree char *problem = call->world->checkout_problem (checkout, call->world->data);
       if (problem)
         srv_call_problem (call, "checkout", "%s %s", quoted, problem);
     }

@@ -295,6 +295,7 @@ srv_runner_new (SrvEngine *engine, const SrvRunnerOptions *options, GError **err
                                 .bridge = self->bridge,
                                 .keeper = self->keeper,
                                 .confine = self->confine,
+                                .states = options->states,
                                 .refusal = self->refusal,
                                 .grace_ms
                                 = options->grace_ms != 0 ? options->grace_ms : SRV_KEEP_GRACE_MS };

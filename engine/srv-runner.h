@@ -27,9 +27,11 @@ typedef enum
 typedef struct
 {
   const char *socket;       /* where the engine listens: what foremen connect to */
-  const char *state_folder; /* hidden from what runs; "turns" below it holds the private folders */
-  const char *bridge;       /* nullable: "drawbridge" beside this program */
-  const char *keeper;       /* nullable: srv_place_keeper() */
+  const char *state_folder; /* "turns" below it holds the private folders */
+  const char *const
+      *states;         /* nullable: folders of engines (srv_checkout_states()), this one's too; outlives */
+  const char *bridge;  /* nullable: "drawbridge" beside this program */
+  const char *keeper;  /* nullable: srv_place_keeper() */
   SrvConfine *confine; /* transfer full; nullable: nothing is started, and each turn says why */
   const char *refusal; /* then: why */
   guint grace_ms;      /* between SIGTERM and SIGKILL; 0: 5 s */

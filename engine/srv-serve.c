@@ -11,6 +11,7 @@
 #include "srv-folder.h"
 #include "srv-host.h"
 #include "srv-http.h"
+#include "srv-place.h"
 #include "srv-rules.h"
 #include "srv-runner.h"
 #include "srv-secret.h"
@@ -47,6 +48,7 @@ options_clear (Options *options)
   g_strfreev (options->listen);
   g_free (options->tls_cert);
   g_free (options->tls_key);
+  srv_host_clear (&options->host);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, options_clear)
 
@@ -188,8 +190,10 @@ runner_start (SrvEngine *engine, Options *options)
 {
   g_autofree char *folder = g_path_get_dirname (options->state);
   g_autoptr (GError) error = NULL;
-  SrvConfine *confine
-      = options->is_unconfined ? srv_confine_new_unconfined () : srv_confine_new (folder, &error);
+  g_autofree char *keeper = srv_place_keeper ();
+  const char *const *states = (const char *const *) options->host.states;
+  SrvConfine *confine = options->is_unconfined ? srv_confine_new_unconfined (keeper)
+                                               : srv_confine_new (keeper, states, &error);
 
   /* Before the engine looks for turns: it asks for this. */
   if (error)
@@ -197,6 +201,8 @@ runner_start (SrvEngine *engine, Options *options)
   g_clear_error (&error);
   const SrvRunnerOptions runner_options = { .socket = options->socket,
                                             .state_folder = folder,
+                                            .states = states,
+                                            .keeper = keeper,
                                             .confine = confine,
                                             .refusal = srv_host_refusal (&options->host) };
   SrvRunner *runner = srv_runner_new (engine, &runner_options, &error);
@@ -208,6 +214,8 @@ runner_start (SrvEngine *engine, Options *options)
   if (srv_host_refusal (&options->host))
     g_printerr (_ ("drawbridge-engine: no foreman will be started: %s\n"),
                 srv_host_refusal (&options->host));
+  else if (confine && srv_confine_gap (confine))
+    g_printerr ("drawbridge-engine: %s\n", srv_confine_gap (confine));
   return runner;
 }
 
@@ -358,8 +366,11 @@ srv_cmd_serve (int argc, char **argv)
     }
   if (!state_prepare (&options))
     return 1;
-  g_autofree char *folder = g_path_get_dirname (options.state);
-  options.host.world.state_folder = folder;
+  if (strcmp (options.state, ":memory:") != 0)
+    {
+      g_autofree char *folder = g_path_get_dirname (options.state);
+      srv_host_keep_from (&options.host, folder);
+    }
   engine = engine_open (&options);
   return engine ? serve (engine, listeners, &options) : 1;
 }

@@ -247,7 +247,7 @@ note_checkout (SrvCall *call, const SrvProject *project, json_t *notes)
 {
   const SrvWorld *world = call->world;
   g_autofree char *warning = world && world->checkout_note
-                                 ? world->checkout_note (project->checkout, world->state_folder)
+                                 ? world->checkout_note (project->checkout, world->data)
                                  : NULL;
   g_autoptr (GPtrArray) others
       = srv_store_find (call->store, SRV_FIND_PROJECTS, 0, 0, NULL, SRV_MAX_PAGE);

@@ -19,7 +19,8 @@ struct _SrvTurnRun
 {
   const SrvTurnPlace *place;
   const SrvTurn *turn;
-  char *folder; /* nullable */
+  SrvCheckout *checkout; /* nullable, as the next */
+  char *folder;
   SrvProcess *process;
   SrvOutput *output;
   guint start_source;
@@ -85,7 +86,10 @@ on_process_done (SrvProcessEnd end, int value, gpointer user_data)
 {
   SrvTurnRun *self = user_data;
   gboolean well = end == SRV_PROCESS_ENDED && value == 0;
-  g_autofree char *how = srv_process_describe (end, value);
+  const char *problem = srv_process_problem (self->process);
+  g_autofree char *how = problem != NULL && end == SRV_PROCESS_NOT_STARTED
+                             ? g_strdup_printf ("could not be started: %s", problem)
+                             : srv_process_describe (end, value);
   g_autofree char *tail
       = srv_output_text (self->output, SRV_TURN_RUN_SHOWN_OUTPUT, self->turn->token);
   g_autofree char *text = describe_end (self, how, well, tail);
@@ -138,7 +142,7 @@ confined_words (const SrvTurnRun *self, const SrvPreset *preset)
   g_autofree char *lib = g_build_filename (prefix, "lib", "drawbridge", NULL);
   const char *const readable[] = { MODULEDIR, SCHEMADIR, built, schemas, share, lib, NULL };
   const SrvConfineView view = {
-    .checkout = self->turn->checkout,
+    .checkout = self->checkout,
     .socket = place->socket,
     .folder = self->folder,
     .program = place->bridge,
@@ -159,6 +163,12 @@ start_process (SrvTurnRun *self, GError **error)
                            place->confine == NULL ? place->refusal : "no checkout is set");
       return FALSE;
     }
+  self->checkout = srv_checkout_open (self->turn->checkout, place->states, error);
+  if (self->checkout == NULL)
+    {
+      g_prefix_error (error, "the checkout %s ", self->turn->checkout);
+      return FALSE;
+    }
   self->folder = srv_turn_folder_new (place->folder, error);
   g_autoptr (SrvPreset) preset = self->folder != NULL ? make_preset (self, error) : NULL;
   if (preset == NULL)
@@ -168,7 +178,8 @@ start_process (SrvTurnRun *self, GError **error)
     .keeper = place->keeper,
     .command = (const char *const *) words,
     .environment = (const char *const *) preset->environment,
-    .folder = self->turn->checkout,
+    .folder = self->checkout->path,
+    .tells_start = TRUE,
     .limit_ms = MAX (self->turn->turn_minutes, 1) * 60000u,
     .grace_ms = place->grace_ms,
     .output = on_output,
@@ -247,5 +258,6 @@ srv_turn_run_free (SrvTurnRun *self)
   if (self->folder != NULL && !srv_turn_folder_remove (self->folder))
     g_message ("something of %s could not be deleted", self->folder);
   g_free (self->folder);
+  srv_checkout_free (self->checkout);
   g_free (self);
 }

@@ -23,6 +23,7 @@ typedef struct
   const char *bridge;        /* absolute path of drawbridge */
   const char *keeper;        /* srv_place_keeper() */
   const SrvConfine *confine; /* nullable: no turn starts, and tells @refusal */
+  const char *const *states; /* nullable: folders of engines, which no checkout may hold */
   const char *refusal;
   guint grace_ms; /* between SIGTERM and SIGKILL */
 } SrvTurnPlace;

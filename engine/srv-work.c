@@ -8,11 +8,10 @@
  */
 #include "config.h"
 
-#include "dbr-place.h"
 #include "dbr-text.h"
+#include "srv-checkout.h"
 #include "srv-claim.h"
 #include "srv-command.h"
-#include "srv-hide.h"
 #include "srv-job.h"
 #include "srv-place.h"
 
@@ -191,6 +190,8 @@ say_hello (Worker *self)
              : _ ("%s works for the engine at %s; its command is NOT shut in: it can read every "
                   "token"),
          self->options->name, srv_client_name (self->settings.client));
+  if (!self->answered && srv_confine_gap (self->settings.confine) != NULL)
+    say ("%s", srv_confine_gap (self->settings.confine));
   self->answered = TRUE;
 }
 
@@ -332,23 +333,9 @@ work (Worker *self)
   return self->status;
 }
 
-/* The folders of engines that are known before any checkout is: the default one, and what was named. */
-static char **
-known_folders (const Options *options)
-{
-  g_autofree char *state = dbr_place_state ();
-  g_autofree char *folder = g_path_get_dirname (state);
-  g_autoptr (GPtrArray) list = g_ptr_array_new ();
-  g_ptr_array_add (list, srv_hide_folder (folder));
-  for (gsize i = 0; options->states != NULL && options->states[i] != NULL; i++)
-    g_ptr_array_add (list, srv_hide_folder (options->states[i]));
-  g_ptr_array_add (list, NULL);
-  return (char **) g_ptr_array_free (g_steal_pointer (&list), FALSE);
-}
-
 /* What could only fail one job after the other is refused before the first. NULL: nothing. Transfer full. */
 static char *
-find_problem (const Options *options, const char *const *hidden, const char *command)
+find_problem (const Options *options, const char *const *states, const char *command)
 {
   g_autoptr (GError) error = NULL;
   for (gsize i = 0; options->projects != NULL && options->projects[i] != NULL; i++)
@@ -362,24 +349,28 @@ find_problem (const Options *options, const char *const *hidden, const char *com
     return g_strdup_printf (_ ("--checkout %s is no folder"), options->checkout);
   if (options->checkout != NULL)
     {
-      g_auto (GStrv) found = srv_hide_find (options->checkout, hidden, &error);
-      if (found == NULL)
-        return g_strdup (error->message);
+      g_autoptr (SrvCheckout) checkout = srv_checkout_open (options->checkout, states, &error);
+      gboolean whole = TRUE;
+      if (checkout == NULL || !srv_checkout_look (checkout, &whole, &error))
+        return g_strdup_printf ("--checkout %s %s", options->checkout, error->message);
+      if (!whole)
+        say (_ ("%s has too many names to look for other engines' folders in all of it"),
+             checkout->path);
     }
   return srv_place_command_problem (command, options->checkout);
 }
 
 /* @command: words, the first is there. */
 static int
-work_as_told (Options *options, const char *const *command, const char *const *hidden)
+work_as_told (Options *options, const char *const *command, const char *const *states)
 {
   g_autoptr (GError) error = NULL;
   if (options->name == NULL)
     options->name = g_strdup_printf ("%.60s:%d", g_get_host_name (), (int) getpid ());
   signal (SIGPIPE, SIG_IGN);
   g_autofree char *keeper = srv_place_keeper ();
-  g_autoptr (SrvConfine) confine
-      = options->unconfined ? srv_confine_new_unconfined () : srv_confine_new (hidden[0], &error);
+  g_autoptr (SrvConfine) confine = options->unconfined ? srv_confine_new_unconfined (keeper)
+                                                       : srv_confine_new (keeper, states, &error);
   g_autoptr (SrvClient) client
       = confine != NULL ? srv_place_client (&options->place, NULL, &error) : NULL;
   if (client == NULL)
@@ -400,7 +391,7 @@ work_as_told (Options *options, const char *const *command, const char *const *h
                   .variables = (const char *const *) options->variables,
                   .checkout = options->checkout,
                   .token_file = options->place.token_file,
-                  .hidden = hidden },
+                  .states = states },
     .loop = loop,
   };
   return work (&worker);
@@ -422,7 +413,7 @@ srv_cmd_work (int argc, char **argv)
     { "env", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.variables,
       N_ ("pass this variable on to the command; may be repeated"), "NAME" },
     { "state", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.states,
-      N_ ("hide the folder of this engine's state from the command too; may be repeated"), "FILE" },
+      N_ ("keep the command from the folder of this engine's state too; may be repeated"), "FILE" },
     { "once", 0, 0, G_OPTION_ARG_NONE, &options.once, N_ ("end after one job"), NULL },
     { "unconfined", 0, 0, G_OPTION_ARG_NONE, &options.unconfined,
       N_ ("run the command without bubblewrap: it can then read every token"), NULL },
@@ -436,13 +427,13 @@ srv_cmd_work (int argc, char **argv)
               "exit status 0: done, 75: somebody should review it, else failed."),
           &status))
     return status;
-  g_auto (GStrv) hidden = known_folders (&options);
+  g_auto (GStrv) states = srv_checkout_states ((const char *const *) options.states);
   g_autofree char *problem
-      = find_problem (&options, (const char *const *) hidden, argc > 1 ? argv[1] : NULL);
+      = find_problem (&options, (const char *const *) states, argc > 1 ? argv[1] : NULL);
   if (problem != NULL)
     {
       say ("%s", problem);
       return 2;
     }
-  return work_as_told (&options, (const char *const *) (argv + 1), (const char *const *) hidden);
+  return work_as_told (&options, (const char *const *) (argv + 1), (const char *const *) states);
 }

@@ -119,7 +119,7 @@ class Story:
         return left, tokens
 
     def projects(self):
-        first = self.make("project_add", {"repo_url": "git@example.org:team/shop.git", "checkout": "/"})["id"]
+        first = self.make("project_add", {"repo_url": "git@example.org:team/shop.git", "checkout": "/usr"})["id"]
         spare = self.make("project_add", {"repo_url": "https://example.org/team/spare", "name": "spare"})["id"]
         self.ask("project_add", 409, {"repo_url": "https://EXAMPLE.org/team/shop"})
         self.ask("project_set", 200, {"settings": {"max_tasks": 1, "protected_paths": ["secrets/**"]},

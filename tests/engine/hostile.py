@@ -64,7 +64,7 @@ class Desk:
 def fill(desk):
     """Every field that takes text, of everything there is; tokens by role."""
     put = desk.put
-    project = put("/v1/projects", "project.name", repo_url="https://example.org/a/shop", checkout="/")["id"]
+    project = put("/v1/projects", "project.name", repo_url="https://example.org/a/shop", checkout="/usr")["id"]
     target = f"/v1/projects/{project}"
     put(target, "foreman_command.command", method="PATCH", make=lambda evil: {"foreman_command": {"command": ["true", evil]}})
     put(target, "settings.protected_paths", method="PATCH", make=lambda evil: {"settings": {"protected_paths": [evil]}})

@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +15,8 @@ import uuid
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from engine_http import PROGRAM, WATCHDOG_S, Engine, Tap  # noqa: E402
+import spy  # noqa: E402
+from engine_http import BUILD, PROGRAM, WATCHDOG_S, Engine, Tap  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 TAP = Tap()
@@ -396,6 +398,7 @@ def test_spies(linked=False):
     shop = Shop(linked=linked)
     # Temptation: a client's token in the home of whoever runs the engine, and in the engine's environment.
     state = str((shop.engine.folder / "state").resolve())
+    lures, reach = bait()
     planner = shop.project("planner", FOREMAN)
     shop.say(planner, "Guard the gold")
     shop.wait("lease.ended", planner)
@@ -405,6 +408,8 @@ def test_spies(linked=False):
     report = json.loads((shop.engine.folder / "spy" / "report.json").read_text())
     TAP.equal(report["opens"], [], "a foreman finds no other token")
     TAP.equal(report["sockets"], [shop.engine.socket], "no socket but the engine's")
+    TAP.equal(set(report["listed_sockets"]) & set(reach), set(), "none elsewhere, by a name in no folder neither")
+    TAP.equal(report["capabilities"], [0, 0, 0], "no capability, whoever it is")
     TAP.equal([report["planned"], report["approved_with_own"]], [201, [[403, "wrong_role"]]],
               "its own makes a plan and doesn't approve it")
     TAP.ok(set(report["state"] or []) <= {"turns"}, "the state is out of sight", report["state"])
@@ -417,9 +422,79 @@ def test_spies(linked=False):
     report = json.loads((shop.engine.folder / "planner" / "report.json").read_text())
     TAP.equal(report["opens"], [], "a worker finds no token")
     TAP.equal(report["sockets"], [], "and no socket")
+    TAP.equal(set(report["listed_sockets"]) & set(reach), set(), "wherever it is")
+    TAP.equal(report["capabilities"], [0, 0, 0], "and no capability")
     TAP.ok("BRIGADA_TASK" in report["variables"] and "BRIGADA_TOKEN" not in report["variables"], "only its ids",
            report["variables"])
     stop(worker)
+    for lure in lures:
+        lure.close()
+    for name in reach:
+        if name[0] == "/":
+            os.unlink(name)
+    shop.close()
+
+
+def bait():
+    """Sockets that a spy may find, and which of them one that is shut in mustn't: not hidden by any folder."""
+    lures = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)]
+    name = "dbr-spy-" + uuid.uuid4().hex[:12]
+    lures[0].bind("\0" + name)
+    names = ["@" + name]
+    shown = os.path.join(os.path.realpath(BUILD), "engine-client")  # foremen see it: the bridge's parts are there
+    if os.access(shown, os.W_OK) and len(shown) < 80:
+        names.append(os.path.join(shown, name))
+        lures.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        lures[1].bind(names[1])
+    for lure in lures:
+        lure.listen(64)
+    TAP.equal(set(names) - set(spy.listed_sockets()), set(), "a spy that is not shut in finds them: it is a good one")
+    # What the kernel can't tell apart, serve and work say.
+    scoped = subprocess.run(["/bin/sh", "-c", '"$0" exec --scope -- true 3>&1', PROGRAM], check=False,
+                            stdout=subprocess.DEVNULL).returncode == 0
+    return lures, names if scoped else names[1:]
+
+
+def test_refused_checkouts():
+    """A checkout that holds an engine's state, is one or lies in one: whichever way leads to it, and whenever it came to."""
+    shop = Shop()
+    folder = shop.engine.folder
+    state = os.path.realpath(folder / "state")
+    (folder / "around" / "it").mkdir(parents=True)
+    (folder / "link").symlink_to(folder)
+    (folder / "other" / "deep").mkdir(parents=True)
+    (folder / "other" / "deep" / "admin.token").write_text(shop.admin + "\n")
+
+    def add(name, checkout):
+        return shop.engine.ask("POST", "/v1/projects", {
+            "repo_url": f"https://git.example/a/{name}", "checkout": str(checkout),
+            "foreman_command": {"command": ["/bin/sh", "-c", "cp admin.token taken; cp */admin.token taken; exit 3"]}}, shop.admin)
+
+    own = "give the project a folder of its own"
+    for name, checkout, says in (("holds", folder, "holds an engine's own folder, " + state),
+                                 ("link", folder / "link", "holds an engine's own folder, " + state),
+                                 ("root", "/", "holds an engine's own folder, "),
+                                 ("is", folder / "state", "lies in an engine's own folder, " + state),
+                                 ("within", folder / "state" / "turns", "lies in an engine's own folder, " + state),
+                                 ("proc", "/proc/self", "shows other processes by its /proc"),
+                                 ("other", folder / "other", "holds an engine's own folder, deep")):
+        reply = add(name, checkout)
+        problem = reply.json["errors"][0] if reply.status == 422 else {}
+        TAP.ok(problem.get("field") == "checkout" and says in problem["problem"] and own in problem["problem"],
+               f"a checkout that {name} is refused", reply.text)
+    # Set while it was harmless; then a link took its place, or another engine came.
+    for name, change, says in (
+            ("swapped", lambda place: (place.rmdir(), place.symlink_to(state)), "lies in an engine's own folder, " + state),
+            ("moved-in", lambda place: ((place / "x").mkdir(), shutil.copy(shop.engine.folder / "state" / "admin.token", place / "x")),
+             "holds an engine's own folder, x")):
+        place = folder / name
+        place.mkdir()
+        project = add(name, place).json
+        change(place)
+        shop.say(project, "Take it")
+        event = shop.wait("turn.crashed", project)
+        TAP.ok(says in event["text"] and "exit status" not in event["text"], f"no turn starts in one that was {name}", event["text"])
+        TAP.ok(not (place / "taken").exists(), "and nothing is taken")
     shop.close()
 
 
@@ -432,7 +507,7 @@ def test_refusals():
     try:
         engine.start()
         admin = engine.admin()
-        project = engine.ask("POST", "/v1/projects", {"repo_url": "https://git.example/a/b", "checkout": str(engine.folder),
+        project = engine.ask("POST", "/v1/projects", {"repo_url": "https://git.example/a/b", "checkout": str(empty),
                                                       "foreman_command": {"command": ["/bin/true"]}}, admin).json
         TAP.ok("bwrap is not installed" in project["notes"][-1], "adding a project warns of it", project["notes"])
         said = engine.ask("POST", f"/v1/projects/{project['id']}/messages", {"text": "hi"}, admin).json
@@ -456,7 +531,8 @@ def main():
     signal.alarm(WATCHDOG_S * 8)
     only = sys.argv[1:]
     for test in (test_loop, test_review_and_failure, test_attach, test_bad_foremen, test_refused_settings,
-                 test_deaf_foreman, test_killed_at_wake, test_dead_worker, test_spies, test_spies_behind_link, test_refusals):
+                 test_deaf_foreman, test_killed_at_wake, test_dead_worker, test_spies, test_spies_behind_link,
+                 test_refused_checkouts, test_refusals):
         if not only or test.__name__ in only:
             test()
     TAP.end()

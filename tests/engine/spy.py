@@ -5,7 +5,7 @@
     spy.py FOLDER SOCKET REPORT [CONFIG]
 
 FOLDER is the engine's own (state, log, token files beside it), SOCKET its socket. What it found is written as JSON to REPORT:
-secrets that open something, sockets that answer, and what approving said.
+secrets that open something, sockets that answer, capabilities, and what approving said.
 """
 import http.client
 import json
@@ -70,6 +70,28 @@ def sockets(places):
     return open_ones
 
 
+def listed_sockets():
+    """Whichever the kernel lists for this network and answers here, "@" before an abstract one."""
+    open_ones = set()
+    with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as file:
+        for line in list(file)[1:]:
+            name = line.rstrip("\n").split(" ", 7)[-1].lstrip("0123456789 ")
+            if name[:1] in ("@", "/"):
+                try:
+                    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as one:
+                        one.settimeout(5)
+                        one.connect("\0" + name[1:] if name[0] == "@" else name)
+                    open_ones.add(name)
+                except OSError:
+                    pass
+    return sorted(open_ones)
+
+
+def capabilities():
+    with open("/proc/self/status", encoding="utf-8") as file:
+        return [int(line.split()[1], 16) for line in file if line.startswith(("CapPrm", "CapEff", "CapAmb"))]
+
+
 def ask(path, method, target, token, body=None):
     try:
         connection = Connection(path)
@@ -112,6 +134,8 @@ def main():
         "approved_with_own": approve_all(path, own) if own else [],
         "approved_with_found": [approve_all(path, one) for one in opens],
         "sockets": sockets(["/run", "/tmp", "/var/run", "/var/tmp", home, folder]),
+        "listed_sockets": listed_sockets(),
+        "capabilities": capabilities(),
         "variables": sorted(name for name in os.environ if name.startswith("BRIGADA_")),
         "state": os.listdir(folder) if os.path.isdir(folder) else None,
     }

@@ -440,28 +440,51 @@ def test_places():
     yard.close()
 
 
-def test_hidden_states():
-    """A state in a folder of its own choice: named, or found below the checkout, it is out of the command's sight."""
-    if not CONFINED:
-        TAP.ok(True, "states are hidden # SKIP bubblewrap doesn't work here")
-        return
+def test_states():
+    """A state in a folder of its own choice: no command runs where it is within its reach, as far as the worker can know of it."""
     yard = Yard(None)
-    shutil.copy(HERE / "spy.py", yard.engine.folder)
-    deep = yard.engine.folder.joinpath(*(f"d{n}" for n in range(8)))
-    deep.mkdir(parents=True)
-    (deep / "admin.token").write_text(yard.admin + "\n")
-    for name, folder, options, opens in (
-            ("found below the checkout", yard.engine.folder / "state", ["--state", str(deep)], []),
-            ("named", deep, ["--state", str(deep / "engine.db")], []),
-            ("neither (the spy is a good one)", deep, [], [yard.admin])):
-        task, = yard.plan("look around")
-        worker = Worker(yard, "--once", "--checkout", str(yard.engine.folder), *options, "--", "python3", "spy.py",
-                        str(folder), yard.engine.socket, "report.json")
-        TAP.equal(worker.end(), 0, f"a spy in an engine's neighbourhood ends well: {name}")
-        said = json.loads((yard.engine.folder / "report.json").read_text())
-        TAP.equal((said["opens"], bool(said["state"])), (opens, bool(opens)), f"in its sight is only a state that is {name}"
-                  if opens else f"a state that is {name} is out of its sight")
-        TAP.equal(yard.task(task)["state"], "done", "its job is done")
+    around = yard.engine.folder / "around"
+    deep = around.joinpath(*(f"d{n}" for n in range(8)))
+    near = yard.engine.folder / "near"
+    link = yard.engine.folder / "link"
+    for folder in (deep, near / "x"):
+        folder.mkdir(parents=True)
+        (folder / "admin.token").write_text(yard.admin + "\n")
+    link.symlink_to(around)
+    shutil.copy(HERE / "spy.py", around)
+    own = ": give the project a folder of its own"
+    for name, words, says in (
+            ("found below the checkout", ["--checkout", str(near)], "holds an engine's own folder, x" + own),
+            ("named", ["--checkout", str(around), "--state", str(deep / "engine.db")], "holds an engine's own folder, "),
+            ("named, behind a link", ["--checkout", str(link), "--state", str(deep)], "holds an engine's own folder, ")):
+        done = yard.run("work", *OPTIONS, "--once", *words, "--", "true")
+        TAP.ok(done.returncode == 2 and f"--checkout {words[1]} {says}" in done.stderr, f"refused with a state that is {name}", done.stderr)
+    # The project's own checkout: known when a job is taken.
+    yard.post(f"/v1/projects/{yard.project}", {"checkout": str(yard.checkout)}, method="PATCH")
+    task, = yard.plan("look around")
+    for name, options, says in (
+            ("a state was moved into", [], "holds an engine's own folder, here"),
+            ("is a link to a state", ["--state", str(deep)], "lies in an engine's own folder, "),
+            ("holds the worker's token file", ["--token-file", str(yard.checkout / "desk.token")], "holds the worker's token file, ")):
+        if "moved" in name:
+            shutil.copytree(near / "x", yard.checkout / "here")
+        elif "link" in name:
+            shutil.rmtree(yard.checkout)
+            yard.checkout.symlink_to(deep)
+        else:
+            yard.checkout.unlink()
+            yard.checkout.mkdir()
+            (yard.checkout / "desk.token").write_text(yard.worker + "\n")
+            (yard.checkout / "desk.token").chmod(0o600)
+        worker = Worker(yard, "--once", *options, "--", "true")
+        TAP.equal(worker.end(), 1, f"a worker stops where the checkout {name}")
+        TAP.ok("given back" in worker.text and says in worker.text, "saying why", worker.text)
+        TAP.equal((yard.task(task)["state"], yard.task(task)["attempt"]), ("ready", 0), "the job was given back")
+    # One that it can't know of.
+    if CONFINED:
+        worker = Worker(yard, "--once", "--checkout", str(around), "--", "python3", "spy.py", str(deep), yard.engine.socket, "report.json")
+        TAP.equal(worker.end(), 0, "deeper than it looks, and not named")
+        TAP.equal(json.loads((around / "report.json").read_text())["state"], ["admin.token"], "a spy sees it (so it is a good one)")
     yard.close()
 
 
@@ -499,7 +522,7 @@ def main():
     signal.alarm(WATCHDOG_S * 8)
     only = sys.argv[1:]
     for test in (test_refusals, test_tokens, test_projects, test_given_back, test_lines, test_engine_away, test_cancel, test_stop, test_silent, test_page, test_places,
-                 test_hidden_states, test_care):
+                 test_states, test_care):
         if not only or test.__name__ in only:
             test()
     TAP.end()

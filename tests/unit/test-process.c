@@ -222,6 +222,10 @@ test_starting (void)
       127,
       "No such file or directory" },
     { { own_path, "exec", "--", "/" }, SRV_PROCESS_NOT_STARTED, 127, "Permission denied" },
+    { { own_path, "exec", "--device=1", "--inode=1", "--", "/bin/true" },
+      SRV_PROCESS_NOT_STARTED,
+      127,
+      "the checkout is no longer the folder that it was" },
     /* What shuts it in fails, or isn't there. */
     { { "/bin/sh", "-c", "exit 1" }, SRV_PROCESS_NOT_STARTED, 1, NULL },
     { { "/nonexistent/bwrap" }, SRV_PROCESS_NOT_STARTED, 127, NULL },

@@ -131,7 +131,7 @@ test_well (Shop *shop, gconstpointer data G_GNUC_UNUSED)
 {
   SrvFixture *f = &shop->base;
 
-  start_runner (shop, srv_confine_new_unconfined (), NULL);
+  start_runner (shop, srv_confine_new_unconfined (own_path), NULL);
   wake (shop, "echo all is done");
   wait_until_idle (shop);
   assert_has (find_event (shop, "lease.ended"),
@@ -146,7 +146,7 @@ test_badly (Shop *shop, gconstpointer data G_GNUC_UNUSED)
   SrvFixture *f = &shop->base;
   const char *text;
 
-  start_runner (shop, srv_confine_new_unconfined (), NULL);
+  start_runner (shop, srv_confine_new_unconfined (own_path), NULL);
   wake (shop, "echo one; echo \"no key\"; exit 3");
   wait_until_idle (shop);
   text = find_event (shop, "turn.crashed");
@@ -172,7 +172,7 @@ test_engine_ends (Shop *shop, gconstpointer data G_GNUC_UNUSED)
   SrvFixture *f = &shop->base;
   g_autofree char *mark = g_build_filename (shop->folder, "mark", NULL);
 
-  start_runner (shop, srv_confine_new_unconfined (), NULL);
+  start_runner (shop, srv_confine_new_unconfined (own_path), NULL);
   wake (shop, "echo > mark; exec sleep 1000");
   while (!g_file_test (mark, G_FILE_TEST_EXISTS))
     g_main_context_iteration (NULL, FALSE);
@@ -226,7 +226,7 @@ test_ended_before (Shop *shop, gconstpointer data G_GNUC_UNUSED)
   g_autofree char *text = NULL;
   guint status = 0;
 
-  start_runner (shop, srv_confine_new_unconfined (), NULL);
+  start_runner (shop, srv_confine_new_unconfined (own_path), NULL);
   wake (shop, "echo turn >> mark; exec sleep 1000");
   end_at_once (shop, current_lease (shop), &status);
   while (!g_file_test (mark, G_FILE_TEST_EXISTS))
@@ -246,6 +246,8 @@ main (int argc, char **argv)
 {
   if (argc > 1 && strcmp (argv[1], "keep") == 0)
     return srv_keep_main (argc - 1, argv + 1);
+  if (argc > 1 && strcmp (argv[1], "exec") == 0)
+    return srv_keep_exec_main (argc - 1, argv + 1);
   ssize_t length = readlink ("/proc/self/exe", own_path, sizeof own_path - 1);
   g_assert_cmpint (length, >, 0);
   g_test_init (&argc, &argv, NULL);

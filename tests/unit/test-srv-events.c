@@ -24,7 +24,7 @@ turn_problem (const json_t *foreman, const char *checkout, gpointer data)
 }
 
 static char *
-checkout_problem (const char *checkout)
+checkout_problem (const char *checkout, gpointer data G_GNUC_UNUSED)
 {
   (void) checkout;
   return NULL;

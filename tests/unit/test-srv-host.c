@@ -47,6 +47,7 @@ tear_down (Place *place, gconstpointer data)
 
   (void) data;
   srv_fixture_close (&place->base);
+  srv_host_clear (&place->host);
   srv_turn_free (place->turn);
   for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
     {
@@ -114,9 +115,9 @@ test_looks (Place *place, gconstpointer data)
   assert_turn (place, "{\"command\": [\"/bin/sh\"]}", gone, "bwrap is not installed");
 }
 
-/* What turns can run in, and somebody may regret. */
+/* Where the state is known to be, no checkout may be, hold it, or lie: neither as it is set, nor when a turn is due. */
 static void
-test_notes (Place *place, gconstpointer data)
+test_states (Place *place, gconstpointer data)
 {
   const SrvWorld *world = &place->host.world;
   g_autofree char *within = g_build_filename (place->folder, "state", "x", NULL);
@@ -128,29 +129,49 @@ test_notes (Place *place, gconstpointer data)
   g_assert_cmpint (g_mkdir_with_parents (within, 0700), ==, 0);
   g_assert_cmpint (g_mkdir (lookalike, 0700), ==, 0);
   g_assert_cmpint (symlink (".", link), ==, 0);
+  srv_host_keep_from (&place->host, state);
   const struct
   {
     const char *checkout, *part;
   } cases[] = {
-    { place->folder, "holds the folder of the engine's state" },
-    { link, "holds the folder of the engine's state" },
-    { "/", "holds the folder of the engine's state" },
-    { state, "lies in the folder of the engine's state" },
-    { within, "lies in the folder of the engine's state" },
-    { g_get_home_dir (), "is a home folder" },
-    { lookalike, NULL },
+    { place->folder, "holds an engine's own folder" }, { link, "holds an engine's own folder" },
+    { "/", "holds an engine's own folder" },           { state, "lies in an engine's own folder" },
+    { within, "lies in an engine's own folder" },      { lookalike, NULL },
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autofree char *note = world->checkout_note (cases[i].checkout, state);
-      g_assert_cmpint (note != NULL, ==, cases[i].part != NULL);
-      if (note && !strstr (note, cases[i].part))
-        g_error ("no \"%s\" in: %s", cases[i].part, note);
+      json_auto_t *foreman = json_pack ("{s:[s]}", "command", "/bin/sh");
+      g_autofree char *problem = world->checkout_problem (cases[i].checkout, world->data);
+      g_autofree char *at_turn = world->turn_problem (foreman, cases[i].checkout, world->data);
+      g_assert_cmpint (problem != NULL, ==, cases[i].part != NULL);
+      if (problem && (!strstr (problem, cases[i].part) || !strstr (problem, "a folder of its own")))
+        g_error ("no \"%s\" in: %s", cases[i].part, problem);
+      /* There it stands for none. */
+      if (strcmp (cases[i].checkout, "/") != 0)
+        g_assert_true ((problem == NULL && at_turn == NULL) || strstr (at_turn, problem) != NULL);
     }
   g_assert_cmpint (g_rmdir (within) | g_rmdir (state) | g_rmdir (lookalike) | g_unlink (link), ==,
                    0);
-  g_autofree char *nothing_known = world->checkout_note (place->folder, NULL);
-  g_assert_null (nothing_known);
+}
+
+/* Another engine's, which is looked for when the checkout is set. */
+static void
+test_other_engine (Place *place, gconstpointer data)
+{
+  const SrvWorld *world = &place->host.world;
+  g_autofree char *checkout = g_build_filename (place->folder, "checkout", NULL);
+  g_autofree char *other = g_build_filename (checkout, "other", NULL);
+  g_autofree char *token = g_build_filename (other, "admin.token", NULL);
+
+  (void) data;
+  g_assert_cmpint (g_mkdir_with_parents (other, 0700), ==, 0);
+  g_assert_null (world->checkout_problem (checkout, world->data));
+  g_assert_null (world->checkout_note (checkout, world->data));
+  g_assert_true (g_file_set_contents (token, "x", 1, NULL));
+  g_autofree char *problem = world->checkout_problem (checkout, world->data);
+  g_assert_cmpstr (problem, ==,
+                   "holds an engine's own folder, other: give the project a folder of its own");
+  g_assert_cmpint (g_unlink (token) | g_rmdir (other) | g_rmdir (checkout), ==, 0);
 }
 
 /* --------------------------------------------------------------------- threads */
@@ -233,7 +254,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add ("/srv-host/looks", Place, NULL, set_up, test_looks, tear_down);
-  g_test_add ("/srv-host/notes", Place, NULL, set_up, test_notes, tear_down);
+  g_test_add ("/srv-host/states", Place, NULL, set_up, test_states, tear_down);
+  g_test_add ("/srv-host/other-engine", Place, NULL, set_up, test_other_engine, tear_down);
   g_test_add ("/srv-host/threads", Place, NULL, set_up, test_threads, tear_down);
   return g_test_run ();
 }

@@ -42,7 +42,7 @@ assert_has (const char *text, const char *part)
 static const char *folder_says;
 
 static char *
-checkout_problem (const char *checkout)
+checkout_problem (const char *checkout, gpointer data G_GNUC_UNUSED)
 {
   g_assert_cmpint (checkout[0], ==, '/');
   return g_strdup (folder_says);

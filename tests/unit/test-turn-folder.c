@@ -127,14 +127,24 @@ static void
 test_confine (void)
 {
   g_autofree char *base = make_base ();
-  const char *const command[] = { "/bin/echo", "a word", NULL };
-  const SrvConfineView view = { .checkout = base, .socket = "/run/e.sock" };
-  g_autoptr (SrvConfine) free_one = srv_confine_new_unconfined ();
-  g_auto (GStrv) same = srv_confine_wrap (free_one, &view, command);
-  g_assert_false (srv_confine_is_real (free_one));
-  g_assert_cmpint ((int) g_strv_length (same), ==, 2);
+  g_autofree char *real = srv_checkout_resolve (base);
   g_autoptr (GError) error = NULL;
-  g_autoptr (SrvConfine) confine = srv_confine_new (base, &error);
+  g_autoptr (SrvCheckout) checkout = srv_checkout_open ("/usr", NULL, &error);
+  g_assert_no_error (error);
+  const char *const command[] = { "/bin/echo", "a word", NULL };
+  const char *const states[] = { real, NULL };
+  const SrvConfineView view = { .checkout = checkout, .socket = "/run/e.sock" };
+  g_autoptr (SrvConfine) free_one = srv_confine_new_unconfined ("/keeper");
+  g_auto (GStrv) plain = srv_confine_wrap (free_one, &view, command);
+  g_autofree char *inode = g_strdup_printf ("--inode=%" G_GUINT64_FORMAT, checkout->inode);
+  g_assert_false (srv_confine_is_real (free_one));
+  g_assert_null (srv_confine_gap (free_one));
+  g_assert_cmpstr (plain[0], ==, "/keeper");
+  g_assert_cmpstr (plain[1], ==, "exec");
+  g_assert_cmpint (find (plain, inode), >, 1);
+  g_assert_cmpint (find (plain, "--scope"), ==, -1);
+  g_assert_cmpstr (plain[find (plain, "--") + 2], ==, "a word");
+  g_autoptr (SrvConfine) confine = srv_confine_new ("/keeper", states, &error);
   if (confine == NULL)
     {
       g_assert_true (g_error_matches (error, SRV_CONFINE_ERROR, SRV_CONFINE_ERROR_MISSING)
@@ -147,21 +157,14 @@ test_confine (void)
   g_auto (GStrv) words = srv_confine_wrap (confine, &view, command);
   int end = find (words, "--");
   g_assert_cmpint (end, >, 0);
-  g_assert_cmpstr (words[end + 2], ==, "a word");
+  g_assert_cmpstr (words[end + 1], ==, "/keeper");
   g_assert_cmpint (find (words, "--unshare-pid"), <, end);
+  g_assert_cmpstr (words[find (words, "--cap-drop") + 1], ==, "ALL");
   g_assert_cmpint (find (words, "/run/e.sock"), >, find (words, "/run"));
-  /* However the state's folder is spelled, it is hidden, after the checkout that holds it. */
-  g_autofree char *name = g_path_get_basename (base), *parent = g_path_get_dirname (base);
-  g_autofree char *here = g_get_current_dir (), *real = realpath (base, NULL);
-  g_assert_cmpint (g_chdir (parent), ==, 0);
-  g_autoptr (SrvConfine) relative = srv_confine_new (name, &error);
-  g_assert_cmpint (g_chdir (here), ==, 0);
-  g_assert_no_error (error);
-  const SrvConfineView above = { .checkout = parent };
-  g_auto (GStrv) hidden = srv_confine_wrap (relative, &above, command);
-  int at = find (hidden, real);
-  g_assert_cmpint (at, >, find (hidden, "--bind"));
-  g_assert_cmpstr (hidden[at - 1], ==, "--tmpfs");
+  g_assert_cmpint (find (words, "--scope") > 0, ==, srv_confine_gap (confine) == NULL);
+  int at = find (words, real);
+  g_assert_cmpint (at, >, find (words, "/usr"));
+  g_assert_cmpstr (words[at - 1], ==, "--tmpfs");
   g_rmdir (base);
 }
 
@@ -171,7 +174,7 @@ test_missing (void)
   g_autofree char *before = g_strdup (g_getenv ("PATH"));
   g_autoptr (GError) error = NULL;
   g_setenv ("PATH", "/nonexistent", TRUE);
-  g_autoptr (SrvConfine) confine = srv_confine_new ("/state", &error);
+  g_autoptr (SrvConfine) confine = srv_confine_new ("/keeper", NULL, &error);
   g_setenv ("PATH", before != NULL ? before : "/usr/bin:/bin", TRUE);
   g_assert_null (confine);
   g_assert_error (error, SRV_CONFINE_ERROR, SRV_CONFINE_ERROR_MISSING);

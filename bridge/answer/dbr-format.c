@@ -45,6 +45,7 @@ static const struct
   { "median", DBR_FORMAT_MEDIAN, TAKES_NOTHING },
   { "min", DBR_FORMAT_MIN, TAKES_NOTHING },
   { "one-line", DBR_FORMAT_ONE_LINE, TAKES_NOTHING },
+  { "quote", DBR_FORMAT_QUOTE, TAKES_OPTIONAL_NUMBER },
   { "ranges", DBR_FORMAT_RANGES, TAKES_NOTHING },
   { "shape", DBR_FORMAT_SHAPE, TAKES_NOTHING },
   { "sum", DBR_FORMAT_SUM, TAKES_NOTHING },
@@ -168,7 +169,7 @@ dbr_format_state_reset (DbrFormatState *self, gint64 now_us)
   if (self->docs->len > 0)
     g_ptr_array_set_size (self->docs, 0);
   self->more = 0;
-  self->is_lines = FALSE;
+  self->is_lines = self->is_quote = FALSE;
   self->max_lines = 0;
   self->now_us = now_us;
 }
@@ -344,11 +345,13 @@ dbr_format_apply (const DbrFormat *self, DbrFormatState *state)
       apply_cut (self, state);
       break;
     case DBR_FORMAT_LINES:
+    case DBR_FORMAT_QUOTE:
       state->is_lines = TRUE;
+      state->is_quote = self->kind == DBR_FORMAT_QUOTE;
       state->max_lines = self->number;
       break;
     case DBR_FORMAT_ONE_LINE:
-      state->is_lines = FALSE;
+      state->is_lines = state->is_quote = FALSE;
       break;
     case DBR_FORMAT_COUNT:
     case DBR_FORMAT_DISTINCT:

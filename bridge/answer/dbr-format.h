@@ -31,6 +31,7 @@ typedef enum
   DBR_FORMAT_MEDIAN,
   DBR_FORMAT_MIN,
   DBR_FORMAT_ONE_LINE,
+  DBR_FORMAT_QUOTE,
   DBR_FORMAT_RANGES,
   DBR_FORMAT_SHAPE,
   DBR_FORMAT_SUM,
@@ -74,7 +75,8 @@ typedef struct
       *docs;  /* (element-type DbrJsonDoc) that nodes of items live in, if nobody else holds them */
   guint more; /* items that limit: dropped */
   gboolean is_lines;
-  guint max_lines; /* 0: all */
+  gboolean is_quote; /* of lines: each is marked as somebody's words */
+  guint max_lines;   /* 0: all */
   gint64 now_us;
 } DbrFormatState;
 

@@ -14,6 +14,8 @@ G_DEFINE_QUARK (dbr_template_error, dbr_template_error)
 #define MAX_VALUE_BYTES 8000u
 #define MAX_LINES_BYTES 16000u
 #define MAX_LINE_BYTES 2000u
+#define QUOTE "> "
+#define QUOTE_COLUMNS 78u /* a terminal that wraps by itself would begin a line without the mark */
 
 /* Where a value goes: raw for requests, made safe for answers. */
 typedef struct
@@ -22,6 +24,13 @@ typedef struct
   gboolean is_safe;
   guint indent;
 } Sink;
+
+/* How a text of several lines stands in an answer. */
+typedef struct
+{
+  guint max_lines; /* 0: all */
+  gboolean is_quote;
+} Lines;
 
 /* One thread, and no placeholder is evaluated inside another: one set of buffers serves all. */
 static DbrFormatState *
@@ -156,9 +165,66 @@ put_cut (GString *out, const char *text, gsize len, gsize max_bytes)
     g_string_append_printf (out, "… (%" G_GSIZE_FORMAT " more bytes)", len - keep);
 }
 
+static guint
+columns_of (gunichar c)
+{
+  return g_unichar_iszerowidth (c) ? 0 : g_unichar_iswide (c) ? 2 : 1;
+}
+
+static gsize
+char_length (const char *p)
+{
+  return (gsize) g_utf8_skip[(guchar) *p];
+}
+
+/* One line of a quote, broken at blanks so that each row of it has the mark; a word is never broken. */
+static void
+put_quoted (const Sink *sink, const char *line, gsize len)
+{
+  guint width
+      = MAX (QUOTE_COLUMNS - MIN (sink->indent, QUOTE_COLUMNS / 2) - (guint) strlen (QUOTE), 1);
+  const char *row = line, *blank = NULL;
+  const char *end = line + len;
+  guint columns = 0, columns_to_blank = 0; /* of the row, and of it up to behind the blank */
+  g_string_append (sink->out, QUOTE);
+  for (const char *p = line; p < end; p += char_length (p))
+    {
+      gunichar c = g_utf8_get_char (p);
+      columns += columns_of (c);
+      if (g_unichar_isspace (c))
+        {
+          blank = p;
+          columns_to_blank = columns;
+        }
+      if (columns <= width || !blank)
+        continue;
+      g_string_append_len (sink->out, row, blank - row);
+      g_string_append_printf (sink->out, "\n%*s" QUOTE, (int) sink->indent, "");
+      row = blank + char_length (blank);
+      columns -= columns_to_blank;
+      blank = NULL;
+    }
+  g_string_append_len (sink->out, row, end - row);
+  while (sink->out->str[sink->out->len - 1] == ' ')
+    g_string_truncate (sink->out, sink->out->len - 1);
+}
+
+static void
+put_line (const Sink *sink, const Lines *how, const char *line, gsize len)
+{
+  if (!how->is_quote)
+    {
+      put_cut (sink->out, line, len, MAX_LINE_BYTES);
+      return;
+    }
+  g_autoptr (GString) cut = g_string_new (NULL);
+  put_cut (cut, line, len, MAX_LINE_BYTES);
+  put_quoted (sink, cut->str, cut->len);
+}
+
 /* Lines of a text, the first where the template stands, the others at the line's own indent. */
 static void
-put_lines (const Sink *sink, const char *text, gsize len, guint max_lines)
+put_lines (const Sink *sink, const char *text, gsize len, const Lines *how)
 {
   g_autoptr (GString) safe = g_string_sized_new (len + 16);
   dbr_text_append_safe (safe, text, (gssize) len, DBR_TEXT_LINES);
@@ -169,14 +235,14 @@ put_lines (const Sink *sink, const char *text, gsize len, guint max_lines)
   gsize from = sink->out->len;
   for (guint line = 0;; line++)
     {
-      if ((max_lines > 0 && line == max_lines) || sink->out->len - from > MAX_LINES_BYTES)
+      if ((how->max_lines > 0 && line == how->max_lines) || sink->out->len - from > MAX_LINES_BYTES)
         {
           guint left = count_lines (p, (gsize) (end - p));
           g_string_append_printf (sink->out, "(%u more %s)", left, left == 1 ? "line" : "lines");
           return;
         }
       const char *stop = memchr (p, '\n', (gsize) (end - p));
-      put_cut (sink->out, p, (gsize) ((stop ? stop : end) - p), MAX_LINE_BYTES);
+      put_line (sink, how, p, (gsize) ((stop ? stop : end) - p));
       if (!stop)
         return;
       p = stop + 1;
@@ -184,14 +250,14 @@ put_lines (const Sink *sink, const char *text, gsize len, guint max_lines)
     }
 }
 
-/* The one place where a backend's text enters an answer. */
+/* The one place where a backend's text enters an answer. @lines: nullable: as one. */
 static void
-put_text (const Sink *sink, const char *text, gsize len, gboolean is_lines, guint max_lines)
+put_text (const Sink *sink, const char *text, gsize len, const Lines *lines)
 {
   if (!sink->is_safe)
     g_string_append_len (sink->out, text, (gssize) len);
-  else if (is_lines)
-    put_lines (sink, text, len, max_lines);
+  else if (lines)
+    put_lines (sink, text, len, lines);
   else
     {
       while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
@@ -206,17 +272,19 @@ put_text (const Sink *sink, const char *text, gsize len, gboolean is_lines, guin
 static void
 put_state (const Sink *sink, DbrFormatState *state)
 {
+  const Lines how = { state->max_lines, state->is_quote };
+  const Lines *lines = state->is_lines ? &how : NULL;
   if (state->items->len == 1 && state->more == 0)
     {
       gsize len = 0;
       const char *text = dbr_format_state_text (state, 0, &len);
-      put_text (sink, text, len, state->is_lines, state->max_lines);
+      put_text (sink, text, len, lines);
       return;
     }
   GString *joined = state->work;
   g_string_truncate (joined, 0);
   dbr_format_state_join (state, joined);
-  put_text (sink, joined->str, joined->len, state->is_lines, state->max_lines);
+  put_text (sink, joined->str, joined->len, lines);
 }
 
 typedef enum
@@ -250,7 +318,7 @@ put_simple (const TemplateSource *source,
     text = dbr_json_raw (node, &len);
   if (!text || len == 0)
     return SIMPLE_NOT;
-  put_text (sink, text, len, FALSE, 0);
+  put_text (sink, text, len, NULL);
   return SIMPLE_PUT;
 }
 

@@ -166,7 +166,7 @@ async def decide(coordinator, foreman, first, second):
                                "Nothing was sent", "the user declined", error=True)
     await coordinator.call("still", "status", {"repo_url": SHOP}, f"plan {first} version 2 of shop awaits approval")
     form = await coordinator.ask_user("the user says yes", "yes", "plan_approve", {"plan": first, "version": 2},
-                                      f"Approved version 2 of plan {first} (Search), now active", "Ready for a worker:", "Draft", "Explain")
+                                      f"Approved version 2 of plan {first}, now active", "Ready for a worker:", "Draft", "Explain")
     TAP.has(form, f"{coordinator.name}: the form says what it is about", f"version 2 of plan {first}", "its first tasks start")
     form = await coordinator.ask_user("yes, and stop asking", "yes", "plan_approve",
                                       {"plan": second, "version": 1, "and_stop_asking": True},

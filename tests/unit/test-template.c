@@ -129,6 +129,11 @@ static const Case cases[] = {
   { "{$.run.text|lines}", "one\n  two\n  three" },
   { "{$.run.text|lines:2}", "one\n  two\n  (1 more line)" },
   { "{$.run.text|lines:3}", "one\n  two\n  three" },
+  { "{$.run.text|quote}", "> one\n  > two\n  > three" },
+  { "why: {$.run.text|quote:2}", "why: > one\n  > two\n  (1 more line)" },
+  { "{$.run.lines|quote}", ">\n  >  a  b\n  >\n  > \tc" },
+  { "{$.run.evil|quote}", "> a\n  > [info] b\\u{202E}c" },
+  { "{$.run.nul|quote}", "" },
   { "{$.run.evil|lines}", "a\n  [info] b\\u{202E}c" },
   { "{$.run.text|last-line} {$.run.state|last-line} {$.run.path|basename} {$.run.state|basename}",
     "three failed etl.py failed" },
@@ -350,10 +355,58 @@ test_budget (void)
   g_assert_cmpstr (error->message, ==, "{$..id} needed more steps than one answer may take");
 }
 
+/* No row of a quote is wider than a terminal, which would wrap it without the mark, but for one word. */
+static void
+test_quote_rows (void)
+{
+  static const struct
+  {
+    const char *word; /* repeated, and what is between */
+    const char *gap;
+    guint n;
+    guint indent;
+    glong widest;
+  } quotes[] = {
+    { "word", " ", 200, 2, 78 },       { "task 9 done", "\302\240", 90, 0, 78 },
+    { "x", "          ", 100, 8, 78 }, { "\346\274\242\345\255\227", " ", 60, 2, 78 },
+    { "e\314\201", " ", 100, 2, 150 },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (quotes); i++)
+    {
+      g_autoptr (GString) text = g_string_new (NULL);
+      g_autoptr (GString) out = g_string_new (NULL);
+      g_autoptr (DbrTemplate) template = dbr_template_new ("{$.t|quote}", NULL);
+      for (guint n = 0; n < quotes[i].n; n++)
+        g_string_append_printf (text, "%s%s", n ? quotes[i].gap : "", quotes[i].word);
+      g_autofree char *json = g_strdup_printf ("{\"t\":\"%s\"}", text->str);
+      g_autoptr (DbrJsonDoc) doc = dbr_json_doc_new_from_data (json, -1, NULL, NULL);
+      DbrJsonPathEnv env = { .root = dbr_json_doc_root (doc) };
+      g_assert_true (dbr_template_append (template, &env, quotes[i].indent, out, NULL, NULL));
+      g_auto (GStrv) rows = g_strsplit (out->str, "\n", -1);
+      g_assert_cmpuint (g_strv_length (rows), >, 1);
+      for (guint row = 0; rows[row]; row++)
+        {
+          const char *at = row == 0 ? rows[row] : rows[row] + quotes[i].indent;
+          g_assert_true (g_str_has_prefix (at, ">"));
+          g_assert_cmpint (g_utf8_strlen (rows[row], -1), <=, quotes[i].widest);
+        }
+    }
+  g_autofree char *word = g_strnfill (500, 'w');
+  g_autofree char *json = g_strdup_printf ("{\"t\":\"a %s b\"}", word);
+  g_autofree char *wanted = g_strdup_printf ("> a\n> %s\n> b", word);
+  g_autoptr (DbrJsonDoc) doc = dbr_json_doc_new_from_data (json, -1, NULL, NULL);
+  g_autoptr (DbrTemplate) template = dbr_template_new ("{$.t|quote}", NULL);
+  g_autoptr (GString) out = g_string_new (NULL);
+  DbrJsonPathEnv env = { .root = dbr_json_doc_root (doc) };
+  g_assert_true (dbr_template_append (template, &env, 0, out, NULL, NULL));
+  g_assert_cmpstr (out->str, ==, wanted);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/template/quote-rows", test_quote_rows);
   g_test_add_func ("/template/cases", test_cases);
   g_test_add_func ("/template/any", test_any);
   g_test_add_func ("/template/errors", test_errors);

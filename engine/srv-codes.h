@@ -66,6 +66,7 @@
   X (503, store_damaged) \
   X (503, store_failed) \
   X (503, store_read_only) \
+  X (503, store_replaced) \
   X (503, too_many_connections) \
   X (507, store_full)
 /* clang-format on */

@@ -230,6 +230,7 @@ srv_keep_main (int argc, char **argv)
   sigaddset (&signals, SIGQUIT);
   sigprocmask (SIG_BLOCK, &signals, NULL);
   signal (SIGCHLD, SIG_DFL);
+  signal (SIGXFSZ, SIG_DFL);
   /* It may have died before we asked to be told of it. */
   if (prctl (PR_SET_PDEATHSIG, SIGTERM) != 0 || prctl (PR_SET_CHILD_SUBREAPER, 1) != 0
       || getppid () != parent)

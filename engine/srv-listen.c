@@ -177,9 +177,16 @@ gboolean
 srv_listen_check_unix (const char *path, GError **error)
 {
   gsize max = sizeof ((struct sockaddr_un *) NULL)->sun_path - 1;
+  struct stat info;
 
   if (g_path_is_absolute (path) && strlen (path) <= max)
-    return TRUE;
+    {
+      if (g_lstat (path, &info) != 0 || S_ISSOCK (info.st_mode))
+        return TRUE;
+      g_set_error (error, SRV_LISTEN_ERROR, SRV_LISTEN_ERROR_ADDRESS,
+                   "%s exists and is not a socket", path);
+      return FALSE;
+    }
   g_set_error (error, SRV_LISTEN_ERROR, SRV_LISTEN_ERROR_ADDRESS,
                "a socket's path is absolute and at most %zu bytes long: %s", max, path);
   return FALSE;
@@ -249,16 +256,120 @@ address_parse (const char *host_port, GError **error)
   return address;
 }
 
+/* Read whole before anything else happens: so it is a file, and one that ends. */
+static gboolean
+pem_check (const char *path, GError **error)
+{
+  struct stat info;
+  gboolean is_there = g_stat (path, &info) == 0;
+
+  if (is_there && S_ISREG (info.st_mode) && info.st_size <= SRV_LISTEN_MAX_PEM)
+    return TRUE;
+  g_set_error (error, SRV_LISTEN_ERROR, SRV_LISTEN_ERROR_TLS,
+               "can't use the certificate or key %s: %s", path,
+               !is_there                ? g_strerror (errno)
+               : S_ISREG (info.st_mode) ? "it is longer than 1 MiB"
+                                        : "it is not a file");
+  return FALSE;
+}
+
+typedef struct
+{
+  guint left; /* of both sides */
+  gboolean failed;
+} Handshake;
+
+static void
+on_shaken (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Handshake *self = user_data;
+
+  if (!g_tls_connection_handshake_finish (G_TLS_CONNECTION (source), result, NULL))
+    self->failed = TRUE;
+  self->left--;
+}
+
+static gboolean
+accept_any (GTlsConnection *connection,
+            GTlsCertificate *certificate,
+            GTlsCertificateFlags errors,
+            gpointer user_data)
+{
+  (void) connection;
+  (void) certificate;
+  (void) errors;
+  (void) user_data;
+  return TRUE;
+}
+
+static GIOStream *
+stream_of (int fd)
+{
+  g_autoptr (GSocket) socket = g_socket_new_from_fd (fd, NULL);
+
+  return socket ? G_IO_STREAM (g_socket_connection_factory_create_connection (socket)) : NULL;
+}
+
+/* Loading tells nothing of whether the key is the certificate's: we shake hands with ourselves once. */
+static gboolean
+key_fits (GTlsCertificate *certificate)
+{
+  int pair[2];
+  Handshake state = { .left = 2 };
+  g_autoptr (GMainContext) context = g_main_context_new ();
+
+  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    return TRUE;
+  g_main_context_push_thread_default (context);
+  {
+    g_autoptr (GIOStream) ours = stream_of (pair[0]);
+    g_autoptr (GIOStream) theirs = stream_of (pair[1]);
+    g_autoptr (GIOStream) server = g_tls_server_connection_new (ours, certificate, NULL);
+    g_autoptr (GIOStream) client = g_tls_client_connection_new (theirs, NULL, NULL);
+
+    state.failed = !server || !client;
+    if (!state.failed)
+      {
+        g_signal_connect (client, "accept-certificate", G_CALLBACK (accept_any), NULL);
+        g_tls_connection_handshake_async (G_TLS_CONNECTION (server), G_PRIORITY_DEFAULT, NULL,
+                                          on_shaken, &state);
+        g_tls_connection_handshake_async (G_TLS_CONNECTION (client), G_PRIORITY_DEFAULT, NULL,
+                                          on_shaken, &state);
+      }
+    while (!state.failed && state.left > 0)
+      g_main_context_iteration (context, TRUE);
+    if (ours)
+      g_io_stream_close (ours, NULL, NULL);
+    if (theirs)
+      g_io_stream_close (theirs, NULL, NULL);
+    while (server && client && state.left > 0)
+      g_main_context_iteration (context, TRUE);
+  }
+  g_main_context_pop_thread_default (context);
+  return !state.failed;
+}
+
 static GTlsCertificate *
 certificate_read (const char *cert, const char *key, GError **error)
 {
   g_autoptr (GError) inner = NULL;
+
+  if (!pem_check (cert, error) || (key && !pem_check (key, error)))
+    return NULL;
   GTlsCertificate *certificate = key ? g_tls_certificate_new_from_files (cert, key, &inner)
                                      : g_tls_certificate_new_from_file (cert, &inner);
 
   if (!certificate)
     g_set_error (error, SRV_LISTEN_ERROR, SRV_LISTEN_ERROR_TLS, "can't use the certificate %s: %s",
                  cert, inner->message);
+  else if (!key_fits (certificate))
+    {
+      g_clear_object (&certificate);
+      g_set_error (error, SRV_LISTEN_ERROR, SRV_LISTEN_ERROR_TLS,
+                   key ? "the key in %s is not the one of the certificate %s"
+                       : "there is no key in %s for the certificate %s: give --tls-key",
+                   key ? key : cert, cert);
+    }
   return certificate;
 }
 

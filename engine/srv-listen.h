@@ -12,6 +12,8 @@
 
 G_BEGIN_DECLS
 
+#define SRV_LISTEN_MAX_PEM (1024 * 1024) /* bytes of a certificate or key */
+
 #define SRV_LISTEN_ERROR (srv_listen_error_quark ())
 GQuark
 srv_listen_error_quark (void);

@@ -356,6 +356,8 @@ srv_cmd_serve (int argc, char **argv)
   options.host.world.heartbeat_s = (guint) options.heartbeat_s;
   umask (077);
   signal (SIGPIPE, SIG_IGN);
+  /* A file that may not grow is a full disk, not an end. */
+  signal (SIGXFSZ, SIG_IGN);
   if (!places_check (&options))
     return 1;
   g_autoptr (GPtrArray) listeners = listeners_new (&options, &error);

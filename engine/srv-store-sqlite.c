@@ -71,6 +71,44 @@ execute (SrvStore *self, const char *sql)
   return rc == SQLITE_OK || fail (self, rc);
 }
 
+/* ---------------------------------------------------------------------- files */
+static void
+name_files (SrvStore *self, const char *file)
+{
+  static const char *const suffixes[SRV_SQLITE_N_FILES] = { "", "-wal", "-shm" };
+
+  for (guint i = 0; i < SRV_SQLITE_N_FILES; i++)
+    self->files[i] = g_strconcat (file, suffixes[i], NULL);
+}
+
+/* Whether each is still what it was when it was seen first. SQLite would go on with what it has open: what is removed is
+ * written to, synced, and gone. */
+static gboolean
+check_files (SrvStore *self)
+{
+  for (guint i = 0; i < SRV_SQLITE_N_FILES && self->files[i]; i++)
+    {
+      GStatBuf now;
+      gboolean is_there = g_stat (self->files[i], &now) == 0;
+      if (self->inodes[i] == 0 && is_there)
+        {
+          self->devices[i] = now.st_dev;
+          self->inodes[i] = now.st_ino;
+        }
+      if (self->inodes[i] == 0
+          || (is_there && now.st_dev == self->devices[i] && now.st_ino == self->inodes[i]))
+        continue;
+      if (self->failure == SRV_STORE_OK)
+        {
+          self->failure = SRV_STORE_REPLACED;
+          self->failure_text
+              = g_strdup_printf ("%s was removed or replaced while it was in use", self->files[i]);
+        }
+      return FALSE;
+    }
+  return TRUE;
+}
+
 /* -------------------------------------------------------------- transactions */
 gboolean
 srv_store_begin (SrvStore *self, gboolean writes)
@@ -78,13 +116,16 @@ srv_store_begin (SrvStore *self, gboolean writes)
   forget_failure (self);
   self->begun_id = self->last_id;
   self->begun_event = self->last_event;
+  if (writes && !check_files (self))
+    return FALSE;
   return execute (self, writes ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 
 gboolean
 srv_store_commit (SrvStore *self)
 {
-  if (!execute (self, "COMMIT"))
+  /* Before anybody is told: what was committed is where the next start looks for it. */
+  if (!execute (self, "COMMIT") || !check_files (self))
     return FALSE;
   /* A roll-back after it has nothing to take back: no number is given twice. */
   self->begun_id = self->last_id;
@@ -443,6 +484,11 @@ srv_store_open (const char *file, gboolean is_writer, gboolean synchronous, GErr
     }
   if (!is_writer && !srv_sqlite_exec (self->db, "PRAGMA query_only = ON", error))
     return NULL;
+  if (is_writer && !in_memory)
+    {
+      name_files (self, file);
+      check_files (self);
+    }
   return g_steal_pointer (&self);
 }
 
@@ -457,6 +503,8 @@ srv_store_free (SrvStore *self)
   for (guint i = 0; i < SRV_N_FINDS; i++)
     sqlite3_finalize (self->finds[i]);
   sqlite3_close_v2 (self->db);
+  for (guint i = 0; i < SRV_SQLITE_N_FILES; i++)
+    g_free (self->files[i]);
   if (self->lock_fd >= 0)
     close (self->lock_fd);
   g_free (self->failure_text);

@@ -8,6 +8,7 @@
 #include "srv-store.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 G_BEGIN_DECLS
 
@@ -22,9 +23,15 @@ typedef enum
   SRV_N_STATEMENTS
 } SrvStatement;
 
+#define SRV_SQLITE_N_FILES 3u
+
 struct _SrvStore
 {
   sqlite3 *db;
+  /* A writer's files (the store, its log, the log's index) and what they were when they were seen first; NULL: none. */
+  char *files[SRV_SQLITE_N_FILES];
+  dev_t devices[SRV_SQLITE_N_FILES];
+  ino_t inodes[SRV_SQLITE_N_FILES];
   int lock_fd; /* writer: held against other engines; -1: none */
   sqlite3_stmt *of_record[SRV_N_RECORDS][SRV_N_STATEMENTS];
   sqlite3_stmt *finds[SRV_N_FINDS];

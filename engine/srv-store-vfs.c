@@ -10,6 +10,7 @@
 
 #include "srv-store.h"
 
+#include <errno.h>
 #include <sqlite3.h>
 
 #define MAX_TABLES 8 /* the unix VFS has one a kind of locking */
@@ -50,7 +51,10 @@ write_unless_full (sqlite3_file *file, const void *bytes, int n_bytes, sqlite3_i
 
   if (rc != SQLITE_OK)
     return rc;
-  return original (file)->xWrite (file, bytes, n_bytes, offset);
+  errno = 0;
+  rc = original (file)->xWrite (file, bytes, n_bytes, offset);
+  /* SQLite knows of a full disk only; a limit of the file's size and a quota are no other. */
+  return (rc & 0xff) == SQLITE_IOERR && (errno == EFBIG || errno == EDQUOT) ? SQLITE_FULL : rc;
 }
 
 /* The table that stands for @theirs; NULL when there are too many (then the file stays as it is). */
@@ -120,6 +124,7 @@ srv_store_vfs_fail (SrvStoreFailure failure)
     [SRV_STORE_FULL] = SQLITE_FULL,
     [SRV_STORE_READ_ONLY] = SQLITE_READONLY,
     [SRV_STORE_DAMAGED] = SQLITE_CORRUPT,
+    [SRV_STORE_REPLACED] = SQLITE_IOERR_WRITE,
     [SRV_STORE_BROKEN] = SQLITE_IOERR_WRITE,
   };
 

@@ -81,6 +81,7 @@ typedef enum
   SRV_STORE_FULL,      /* disk or quota: 507 */
   SRV_STORE_READ_ONLY, /* 503 */
   SRV_STORE_DAMAGED,   /* 503 */
+  SRV_STORE_REPLACED,  /* its file, or one beside it, is not where it was: 503; nothing of that is kept */
   SRV_STORE_BROKEN,    /* input/output error and everything else: 503 */
 } SrvStoreFailure;
 

@@ -163,6 +163,12 @@ store_problem (SrvStoreFailure failure)
       return srv_reply_problem (
           503, "store_damaged",
           "The engine's store is damaged: nothing was changed. Restore it from a backup.", NULL);
+    case SRV_STORE_REPLACED:
+      return srv_reply_problem (
+          503, "store_replaced",
+          "The engine's store was removed or replaced by another file while it was in use: nothing "
+          "was changed. Put it back, or stop the engine and restore a backup.",
+          NULL);
     case SRV_STORE_OK:
     case SRV_STORE_BROKEN:
       break;

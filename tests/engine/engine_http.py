@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import pathlib
+import resource
 import selectors
 import shutil
 import socket
@@ -53,11 +54,12 @@ class Engine:
         self.process = None
         self.lines = []
 
-    def start(self, n_lines=1):
+    def start(self, n_lines=1, limit=None):
         self.log = open(self.folder / "log", "ab")
         self.process = subprocess.Popen(
             [PROGRAM, "serve", "--socket", self.socket, "--state", self.state, *self.options],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log,
+            preexec_fn=limit and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))))
         atexit.register(self.process.kill)
         self.lines = [self.process.stdout.readline().decode().strip() for _ in range(n_lines)]
         return self

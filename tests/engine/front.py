@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import ssl
 import stat
@@ -576,6 +577,66 @@ def tcp():
         tap.equal((engine.lines[1][:21], statuses), ("listening on https://", [200, 200]), "TLS serves any address")
         mine.close()
         engine.close()
+        pem = pathlib.Path(folder)
+        pem.joinpath("other.pem").write_text(subprocess.run(["openssl", "genrsa", "2048"], capture_output=True, text=True).stdout)
+        pem.joinpath("big.pem").write_bytes(bytes(1024 * 1024 + 1))
+        os.mkfifo(pem / "fifo.pem")
+        for cert, key, says in (("cert.pem", "other.pem", "is not the one of the certificate"), ("cert.pem", None, "give --tls-key"),
+                                ("fifo.pem", "key.pem", "it is not a file"), ("cert.pem", "fifo.pem", "it is not a file"),
+                                ("big.pem", "key.pem", "longer than 1 MiB"), ("none.pem", "key.pem", "No such file"),
+                                ("key.pem", "key.pem", "can't use the certificate")):
+            words = ["--tls-cert", str(pem / cert)] + (["--tls-key", str(pem / key)] if key else [])
+            refused_place(f"{cert} with {key}", says, "--listen", "127.0.0.1:0", *words)
+
+
+def refused_place(name, says, *options, spoil=None):
+    """Said before anything is made."""
+    engine = Engine(*options)
+    if spoil:
+        pathlib.Path(engine.socket).parent.mkdir()
+        spoil(engine.socket)
+    before = sorted(engine.folder.rglob("*"))
+    done = subprocess.run([PROGRAM, "serve", "--socket", engine.socket, "--state", engine.state, *options],
+                          capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=WATCHDOG_S)
+    tap.ok(done.returncode == 1 and says in done.stderr and sorted(engine.folder.rglob("*")) == before, f"{name} is refused", done.stderr)
+    shutil.rmtree(engine.folder)
+
+
+def spoilt():
+    """What becomes of its files while it runs: nothing is acknowledged that is not kept."""
+    refused_place("a FIFO at the socket's path", "exists and is not a socket", spoil=os.mkfifo)
+    refused_place("a file at the socket's path", "exists and is not a socket", spoil=lambda path: pathlib.Path(path).write_text("precious"))
+
+    def replace(path):
+        pathlib.Path(path + ".x").write_bytes(pathlib.Path(path).read_bytes())
+        os.rename(path + ".x", path)
+
+    for suffix in ("", "-wal", "-shm"):
+        for name, spoil in (("removed", os.unlink), ("replaced", replace), ("moved and put back", lambda path: os.rename(path, path + ".away"))):
+            engine = Engine().start()
+            admin = engine.admin()
+            tap.equal(engine.ask("POST", "/v1/projects", {"repo_url": "https://h.example/o/a"}, admin).status, 201, "it writes")
+            spoil(engine.state + suffix)
+            answer = engine.ask("POST", "/v1/projects", {"repo_url": "https://h.example/o/b"}, admin)
+            tap.ok((answer.status, answer.code) == (503, "store_replaced"), f"engine.db{suffix} {name} is noticed", answer.text)
+            tap.ok("was removed or replaced" in engine.log_text(), "and logged")
+            tap.equal(engine.ask("GET", "/v1/projects", token=admin).status, 200, "reads go on")
+            if name.startswith("moved"):
+                os.rename(engine.state + suffix + ".away", engine.state + suffix)
+                answer = engine.ask("POST", "/v1/projects", {"repo_url": "https://h.example/o/b"}, admin)
+                tap.equal(answer.status, 201, "put back it is good again")
+                engine.stop()
+                engine.start()
+                tap.equal(len(engine.ask("GET", "/v1/projects", token=admin).json["items"]), 2, "and all of it is kept")
+            engine.close()
+    limited = Engine()
+    limited.start(limit=400 * 1024)
+    admin = limited.admin()
+    limited.ask("POST", "/v1/projects", {"repo_url": "https://h.example/o/a"}, admin)
+    statuses = {limited.ask("POST", "/v1/projects/~/messages", {"text": f"{n} " + "x" * 60000}, admin).status for n in range(30)}
+    tap.equal(statuses, {201, 507}, "a file that may not grow is a full disk")
+    tap.equal(limited.ask("GET", "/v1/status", token=admin).status, 200, "and no end")
+    limited.close()
 
 
 def make(engine, admin, n):
@@ -692,7 +753,8 @@ def served(part):
 
 def main():
     """With arguments: only those parts."""
-    parts = {part.__name__: part for part in (slow_clients, unread, codings, sockets, state_folders, defaults, tcp)}
+    parts = {part.__name__: part for part in (slow_clients, crowds, polls_for_whom, unread, codings, sockets, state_folders, spoilt,
+                                               defaults, tcp)}
     for name in sys.argv[1:] or ["whole", *parts]:
         parts[name]() if name in parts else served(globals()[name])
     tap.end()

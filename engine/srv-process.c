@@ -7,6 +7,7 @@
 #include "srv-process.h"
 
 #include "srv-keep.h"
+#include "srv-stray.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,6 +99,9 @@ on_ended (GPid pid, gint status, gpointer user_data)
   SrvProcessEnd end = SRV_PROCESS_ENDED;
   int value = WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);
   g_spawn_close_pid (pid);
+  srv_stray_forget (pid);
+  if (WIFSIGNALED (status))
+    srv_stray_end ();
   self->pid = 0;
   self->child_source = 0;
   clear_source (&self->limit_source);
@@ -255,6 +259,7 @@ srv_process_new (const SrvProcessOptions *options, GError **error)
       srv_process_free (self);
       return NULL;
     }
+  srv_stray_know (self->pid);
   self->piece = g_malloc (PIECE);
   self->output_source = g_unix_fd_add_full (G_PRIORITY_DEFAULT_IDLE, self->output,
                                             G_IO_IN | G_IO_HUP | G_IO_ERR, on_output, self, NULL);
@@ -265,9 +270,12 @@ srv_process_new (const SrvProcessOptions *options, GError **error)
 }
 
 static void
-reap_late (GPid pid, gint status G_GNUC_UNUSED, gpointer user_data G_GNUC_UNUSED)
+reap_late (GPid pid, gint status, gpointer user_data G_GNUC_UNUSED)
 {
   g_spawn_close_pid (pid);
+  srv_stray_forget (pid);
+  if (WIFSIGNALED (status))
+    srv_stray_end ();
 }
 
 void

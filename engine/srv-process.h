@@ -3,7 +3,8 @@
  * srv-process: one command under a keeper (srv-keep.h), on the main loop: its input, its output, its end.
  *
  * Whatever it prints arrives through one callback, in pieces, below the priority of serving. The end is told once,
- * after the last byte. Freeing kills what still runs, without waiting.
+ * after the last byte. Freeing kills what still runs, without waiting. A command that kills its keeper is ended with it, and
+ * so is what it started (srv-stray.h).
  */
 #pragma once
 

@@ -279,6 +279,21 @@ test_orphans (void)
   assert_all_dead (output);
 }
 
+/* A command can kill its keeper, where nothing shuts it in; that helps nothing that it started. */
+static void
+test_keeper_killed (void)
+{
+  SrvProcessEnd end;
+  int value;
+  g_autofree char *output
+      = run (&(Case){ .script = HIDERS "echo $$; kill -KILL $PPID; while :; do sleep 1000; done",
+                      .stop_at = NULL },
+             &end, &value);
+  g_assert_cmpint (end, ==, SRV_PROCESS_SIGNALLED);
+  g_assert_cmpint (value, ==, SIGKILL);
+  assert_all_dead (output);
+}
+
 static void
 test_stop_deaf (void)
 {
@@ -461,6 +476,7 @@ main (int argc, char **argv)
   g_test_add_func ("/process/missing", test_missing);
   g_test_add_func ("/process/missing-folder", test_missing_folder);
   g_test_add_func ("/process/orphans", test_orphans);
+  g_test_add_func ("/process/keeper-killed", test_keeper_killed);
   g_test_add_func ("/process/stop-deaf", test_stop_deaf);
   g_test_add_func ("/process/stop-twice", test_stop_twice);
   g_test_add_func ("/process/stop-kindly", test_stop_kindly);

@@ -268,6 +268,29 @@ project_by_id (SrvCall *self, gint64 id, SrvReply **out_refusal)
   return NULL;
 }
 
+/* @project (transfer full, nullable), unless the text that means it is the name of another: a file of an earlier program
+ * may have such names. */
+static SrvProject *
+but_no_namesake (SrvCall *self, SrvProject *project, const char *text, SrvReply **out_refusal)
+{
+  g_autoptr (SrvProject) mine = project;
+
+  if (!mine)
+    return NULL;
+  g_autoptr (GPtrArray) meant
+      = srv_store_find (self->store, SRV_FIND_PROJECTS_BY_NAME, 0, 0, text, SRV_MAX_PAGE);
+  for (guint i = meant->len; i > 0; i--)
+    if (((const SrvProject *) g_ptr_array_index (meant, i - 1))->id == mine->id)
+      g_ptr_array_remove_index (meant, i - 1);
+  if (meant->len == 0)
+    return g_steal_pointer (&mine);
+  g_autofree char *detail = g_strdup_printf (
+      "\"%s\" is the number or URL of one project and the name of another.", text);
+  g_ptr_array_insert (meant, 0, g_steal_pointer (&mine));
+  *out_refusal = project_needed (self, meant, detail);
+  return NULL;
+}
+
 /* What stands for a project wherever a repo_url selects one: digits are its id, a repository's URL in any spelling is
  * that, any other text is its name. */
 static SrvProject *
@@ -278,7 +301,7 @@ project_by_text (SrvCall *self, const char *text, SrvReply **out_refusal)
 
   if (text[strspn (text, "0123456789")] == '\0'
       && g_ascii_string_to_signed (text, 10, 1, G_MAXINT64, &id, NULL))
-    return project_by_id (self, id, out_refusal);
+    return but_no_namesake (self, project_by_id (self, id, out_refusal), text, out_refusal);
   canonical = srv_repo_url_canonical (text);
   if (!canonical)
     return project_by_name (self, text, out_refusal);
@@ -288,7 +311,7 @@ project_by_text (SrvCall *self, const char *text, SrvReply **out_refusal)
       g_autofree char *detail = g_strdup_printf ("There is no project %s.", canonical);
       *out_refusal = no_project (self, canonical, detail);
     }
-  return project;
+  return but_no_namesake (self, project, text, out_refusal);
 }
 
 gint64

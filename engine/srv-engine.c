@@ -210,6 +210,8 @@ pull_from_future (SrvStore *store, gint64 now)
       if (job->heartbeat <= now)
         continue;
       job->heartbeat = now;
+      job->started = MIN (job->started, now);
+      job->latest_at = MIN (job->latest_at, now);
       srv_store_put (store, job);
       any = TRUE;
     }

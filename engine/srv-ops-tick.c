@@ -106,6 +106,10 @@ srv_op_clock (SrvCall *call, gint64 step)
     {
       SrvJob *job = g_ptr_array_index (jobs, i);
       job->heartbeat = CLAMP (job->heartbeat + step, 1, call->now);
+      /* They are told as durations. */
+      job->started = CLAMP (job->started + step, 1, call->now);
+      if (job->latest_at != 0)
+        job->latest_at = CLAMP (job->latest_at + step, 1, call->now);
       srv_store_put (call->store, job);
     }
   for (guint i = 0; i < projects->len; i++)

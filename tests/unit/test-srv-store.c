@@ -466,11 +466,52 @@ test_group_commit (Place *place, gconstpointer data)
   g_assert_cmpuint (syncs * 8, <=, sent);
 }
 
+/* Names that no project gets any more: what means one by its number or URL, and another by its name, means neither. */
+static void
+test_names_of_old (Place *place, gconstpointer data)
+{
+  SrvFixture fixture = { 0 }, *f = &fixture;
+  static const char *const urls[] = { "example.org/o/a", "example.org/o/b", "example.org/o/c" };
+  gint64 ids[3];
+
+  (void) data;
+  srv_fixture_open (f, place->file);
+  for (guint i = 0; i < G_N_ELEMENTS (urls); i++)
+    {
+      g_autofree char *body = g_strdup_printf ("{\"repo_url\": \"https://%s\"}", urls[i]);
+      g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, body), ==, 201);
+      ids[i] = srv_fixture_int (f, "id");
+    }
+  srv_fixture_close (f);
+  g_autofree char *sql = g_strdup_printf (
+      "UPDATE project SET name = '%" G_GINT64_FORMAT "' WHERE id = %" G_GINT64_FORMAT ";"
+      "UPDATE project SET name = '%s' WHERE id = %" G_GINT64_FORMAT,
+      ids[0], ids[1], urls[0], ids[2]);
+  run_sql (place->file, sql);
+  srv_fixture_open (f, place->file);
+  g_autofree char *by_number = g_strdup_printf ("repo_url=%" G_GINT64_FORMAT, ids[0]);
+  g_autofree char *by_url = g_strdup_printf ("repo_url=%s", urls[0]);
+  const char *const meant[] = { by_number, by_url };
+  for (guint i = 0; i < G_N_ELEMENTS (meant); i++)
+    {
+      g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, "p:~", "{\"text\": \"which?\"}", meant[i]),
+                        ==, 409);
+      srv_fixture_assert_problem (f, 409, "project_needed", "and the name of another");
+      g_assert_cmpint (srv_fixture_int (f, "projects.0.id"), ==, ids[0]);
+      g_assert_cmpint (srv_fixture_int (f, "projects.1.id"), ==, ids[i + 1]);
+    }
+  g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL, "repo_url=https://example.org/o/a"),
+                    ==, 200);
+  g_assert_cmpint (srv_fixture_int (f, "id"), ==, ids[0]);
+  srv_fixture_close (f);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
 #define PLACE(path, function) g_test_add (path, Place, NULL, set_up, function, tear_down)
+  PLACE ("/srv-store/names-of-old", test_names_of_old);
   PLACE ("/srv-store/reopen", test_reopen);
   PLACE ("/srv-store/foreign", test_foreign);
   PLACE ("/srv-store/migration", test_migration);

@@ -482,6 +482,17 @@ def test_refused_checkouts():
         problem = reply.json["errors"][0] if reply.status == 422 else {}
         TAP.ok(problem.get("field") == "checkout" and says in problem["problem"] and own in problem["problem"],
                f"a checkout that {name} is refused", reply.text)
+    # What would blind the look is told.
+    full = folder / "full"
+    full.mkdir()
+    for n in range(50001):
+        os.symlink("x", full / str(n))
+    reply = add("full", full)
+    TAP.ok(reply.status == 201 and any("has too many names" in note for note in reply.json["notes"]), "one too full to look through is told",
+           reply.text)
+    done = subprocess.run([PROGRAM, "work", "--socket", shop.engine.socket, *OPTIONS, "--once", "--checkout", str(full), "--", "nosuch"],
+                          env={**os.environ, "BRIGADA_TOKEN": shop.worker}, check=False, capture_output=True, text=True)
+    TAP.ok(f"{full} has too many names" in done.stderr, "by a worker too", done.stderr)
     # Set while it was harmless; then a link took its place, or another engine came.
     for name, change, says in (
             ("swapped", lambda place: (place.rmdir(), place.symlink_to(state)), "lies in an engine's own folder, " + state),

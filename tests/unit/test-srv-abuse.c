@@ -461,6 +461,7 @@ test_clock_between (void)
   srv_fixture_close (f);
   f->now -= 5 * (gint64) DAY_S * G_USEC_PER_SEC;
   srv_fixture_open (f, file);
+  foreman.name = "t"; /* it was the other engine's */
   srv_fixture_pass (f, 89);
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "running")), ==, 1);

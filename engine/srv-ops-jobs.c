@@ -321,22 +321,18 @@ end_task (SrvCall *call, const SrvJob *job, SrvTaskState state, const char *text
   srv_plan_set_settle (call, set);
 }
 
-/* The command never ran: that was no attempt at the task. TRUE: it was given back so often in a row that nobody will
- * ever run it. */
+/* Given back, that was no attempt at the task. TRUE: it was given back so often in a row, without a word of its command,
+ * that nobody will ever run it. */
 static gboolean
-count_returned (SrvCall *call, const SrvJob *job)
+count_returned (SrvCall *call, const SrvJob *job, gboolean has_told)
 {
   g_autoptr (SrvTask) task = srv_store_get (call->store, SRV_RECORD_TASK, job->task);
+  gboolean is_returned = job->state == SRV_JOB_RETURNED;
 
   if (!task || task->job != job->id)
     return FALSE;
-  if (job->state == SRV_JOB_RETURNED)
-    {
-      task->attempt -= task->attempt > 0;
-      task->returned++;
-    }
-  else
-    task->returned = 0;
+  task->attempt -= is_returned && task->attempt > 0;
+  task->returned = is_returned && !has_told ? task->returned + 1 : 0;
   srv_store_put (call->store, task);
   return task->returned >= SRV_MAX_RETURNED;
 }
@@ -371,6 +367,7 @@ srv_op_JOB_FINISH (SrvCall *call)
         "sequence_used", "This sequence number was an event of the job: finish with the next one.",
         json_pack ("{s:I}", "sequence", (json_int_t) job->sequence));
   const char *text = srv_call_text (call, body, "text");
+  gboolean has_told = job->sequence > 0;
   job->state = states[outcome];
   job->sequence = sequence;
   job->heartbeat = job->finished = call->now;
@@ -381,10 +378,10 @@ srv_op_JOB_FINISH (SrvCall *call)
   /* Why it ended so: what the worker says of it, or else the last that it said at all. */
   const char *why = text ? text : job->latest ? job->latest : outcomes[outcome];
   g_autofree char *given_up
-      = count_returned (call, job) ? g_strdup_printf (
+      = count_returned (call, job, has_told) ? g_strdup_printf (
             "Given back without being run " G_STRINGIFY (SRV_MAX_RETURNED) " times in a row: %s",
             why)
-                                   : NULL;
+                                             : NULL;
   end_task (call, job, given_up ? SRV_TASK_FAILED : task_states[outcome],
             given_up ? given_up : why);
   return srv_reply_json (200, srv_render_job (call, job));

@@ -261,7 +261,7 @@ static void
 finish (SrvFixture *f, const char *outcome)
 {
   g_autofree char *body = g_strdup_printf (
-      "{\"sequence\": 1, \"outcome\": \"%s\", \"text\": \"no such program\"}", outcome);
+      "{\"sequence\": 2, \"outcome\": \"%s\", \"text\": \"no such program\"}", outcome);
 
   g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
   g_assert_cmpuint (CALL (&f->worker, JOB_FINISH, ID ("job.id"), body), ==, 200);
@@ -288,6 +288,15 @@ test_returned (Shop *shop, gconstpointer data)
       g_assert_cmpuint (CALL (&shop->foreman, TASK_UPDATE, task, "{\"state\": \"ready\"}"), ==,
                         200);
     }
+  /* So does one whose command said something before its worker had to stop. */
+  for (guint i = 1; i < SRV_MAX_RETURNED; i++)
+    finish (f, "returned");
+  g_assert_cmpuint (CALL (&f->worker, JOB_CLAIM, NULL, "{\"worker\": \"w\"}"), ==, 200);
+  const char *job = ID ("job.id");
+  g_assert_cmpuint (CALL (&f->worker, JOB_EVENT, job, "{\"sequence\": 1, \"text\": \"x\"}"), ==,
+                    201);
+  g_assert_cmpuint (
+      CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 2, \"outcome\": \"returned\"}"), ==, 200);
   for (guint round = 0; round < 2; round++)
     {
       for (guint i = 0; i < SRV_MAX_RETURNED; i++)

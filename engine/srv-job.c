@@ -280,9 +280,7 @@ give_back_unstarted (SrvJobRun *self)
 {
   const char *problem = srv_process_problem (self->process);
   g_autofree char *lines = last_lines (self);
-  g_autofree char *why = problem != NULL
-                             ? g_strdup_printf ("%s: %s", self->settings->command[0], problem)
-                             : g_strdup (*lines != '\0' ? lines : "no reason is known");
+  const char *why = problem != NULL ? problem : *lines != '\0' ? lines : "no reason is known";
   give_back (self, why);
 }
 

@@ -329,8 +329,10 @@ srv_keep_exec_main (int argc, char **argv)
     problem = strerror (errno);
   if (problem == NULL)
     {
+      static char words[200];
       execvp (argv[at + 1], argv + at + 1);
-      problem = strerror (errno);
+      snprintf (words, sizeof words, "%.150s: %s", argv[at + 1], strerror (errno));
+      problem = words;
     }
   tell (problem);
   return SRV_KEEP_CANT_START;

@@ -45,7 +45,7 @@ srv_process_new (const SrvProcessOptions *options, GError **error);
 /* Asks it to end, kills it after the grace; a second call kills at once. done() still comes. */
 void
 srv_process_stop (SrvProcess *self);
-/* Why the command could not be started ("No such file or directory"); NULL: what was to shut it in did not start, and
+/* Why the command could not be started ("./foreman: No such file or directory"); NULL: what was to shut it in did not start, and
  * printed why. */
 const char *
 srv_process_problem (const SrvProcess *self);

@@ -62,6 +62,8 @@ describe_end (const SrvTurnRun *self, const char *how, gboolean well, const char
   const char *last = last_line (tail);
   if (self->why != NULL)
     g_string_printf (text, "The foreman's turn was stopped: %s.", self->why);
+  else if (srv_process_problem (self->process) != NULL)
+    g_string_printf (text, "The foreman %s.", how);
   else
     g_string_printf (text, "The foreman's turn %s after %" G_GINT64_FORMAT " s.", how, seconds);
   if (!well && *last != '\0')
@@ -87,9 +89,8 @@ on_process_done (SrvProcessEnd end, int value, gpointer user_data)
   SrvTurnRun *self = user_data;
   gboolean well = end == SRV_PROCESS_ENDED && value == 0;
   const char *problem = srv_process_problem (self->process);
-  g_autofree char *how = problem != NULL && end == SRV_PROCESS_NOT_STARTED
-                             ? g_strdup_printf ("could not be started: %s", problem)
-                             : srv_process_describe (end, value);
+  g_autofree char *how = problem != NULL ? g_strdup_printf ("could not be started: %s", problem)
+                                         : srv_process_describe (end, value);
   g_autofree char *tail
       = srv_output_text (self->output, SRV_TURN_RUN_SHOWN_OUTPUT, self->turn->token);
   g_autofree char *text = describe_end (self, how, well, tail);

@@ -34,6 +34,28 @@ count_rows (DbrPart *part)
     step->total = total;
 }
 
+/* Whether a success has what the catalogue says that this API's has: whatever listens there can answer 200. */
+static gboolean
+is_expected (const DbrPart *part)
+{
+  const DbrJsonPath *expects = part->step->def->expects;
+  DbrJson root = part->body ? dbr_json_doc_root (part->body) : DBR_JSON_NONE;
+  DbrJsonPathEnv env = { root, root, part->step->call->now_us, NULL, NULL };
+  gboolean holds = FALSE;
+
+  if (expects == NULL || part->status >= 300)
+    return TRUE;
+  return part->body && dbr_json_path_test (expects, &env, &holds, NULL) && holds;
+}
+
+static void
+check_expected (DbrPart *part)
+{
+  if (part->error == NULL && !is_expected (part))
+    part->error = g_strdup_printf ("%u with another answer than this API's: is that its address?",
+                                   part->status);
+}
+
 void
 dbr_call_collect_part (DbrPart *part, EngResponse *response)
 {
@@ -63,12 +85,14 @@ dbr_call_collect_part (DbrPart *part, EngResponse *response)
     {
       if (part->wants_body && response->status < 300 && response->status != 204)
         part->error = g_strdup_printf ("%u with an empty body instead of JSON", response->status);
+      check_expected (part);
       return;
     }
   part->body = dbr_json_doc_new (response->body, &body_limits, &error);
   if (part->body == NULL)
     part->error = dbr_call_describe_response (self, response);
   count_rows (part);
+  check_expected (part);
 }
 
 /* ---- steps */

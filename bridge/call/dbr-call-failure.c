@@ -400,6 +400,18 @@ append_unknown_outcome (GString *out, DbrStep *step, const DbrPart *part)
     append_template (out, step->def->unknown, step->call, part->item);
 }
 
+/* A success, and yet nothing that this API says: a write may have been carried out, by whatever that is. */
+static void
+append_strange (GString *out, DbrStep *step, const DbrPart *part)
+{
+  g_string_append_printf (out,
+                          "Outcome unknown: %s was answered, but not as this API answers (%s). "
+                          "It may have been carried out. Do not repeat it before you have looked.",
+                          part->url, part->error);
+  if (step->def->unknown)
+    append_template (out, step->def->unknown, step->call, part->item);
+}
+
 static const char *
 try_text (int code)
 {
@@ -481,7 +493,10 @@ dbr_call_failure_text (DbrStep *step, const DbrPart *part, const EngResponse *re
 {
   g_autoptr (GString) out = g_string_new (NULL);
 
-  if (response->error == NULL)
+  if (is_write (step) && response->error == NULL && response->status >= 200
+      && response->status < 300)
+    append_strange (out, step, part);
+  else if (response->error == NULL)
     {
       append_refusal (out, step, part, response);
       append_problems (out, step, part);

@@ -61,6 +61,7 @@ dbr_request_free (DbrRequestDef *self)
   g_clear_pointer (&self->when, dbr_json_path_free);
   g_free (self->accept);
   g_free (self->rows);
+  g_clear_pointer (&self->expects, dbr_json_path_free);
   g_clear_pointer (&self->for_each, dbr_json_path_free);
   g_clear_pointer (&self->per, dbr_template_free);
   g_clear_pointer (&self->query, g_ptr_array_unref);
@@ -423,6 +424,9 @@ check_together (DbrLoader *loader, const xmlNode *node, const DbrRequestDef *sel
     rule (loader, node, _ ("pages needs rows: the member that holds the list"));
   if (self->pages > 1 && (has[3] || self->tail))
     rule (loader, node, _ ("pages can't go with for-each or <tail>; remove one"));
+  if (self->tail && self->expects)
+    rule (loader, node,
+          _ ("expects can't go with <tail>, whose answer is no document; remove one"));
   if (self->tail && self->rows)
     rule (loader, node, _ ("rows can't go with <tail>, whose own records names the list"));
   if (self->tail && (self->body_from || self->body_fields))
@@ -432,10 +436,11 @@ check_together (DbrLoader *loader, const xmlNode *node, const DbrRequestDef *sel
 DbrRequestDef *
 dbr_request_read (DbrLoader *loader, const xmlNode *node, guint index)
 {
-  if (!dbr_loader_form (loader, node,
-                        "id path method when with optional accept rows pages for-each per take max "
-                        "confirm destroys idempotent timeout",
-                        "query header body tail on effect unknown until"))
+  if (!dbr_loader_form (
+          loader, node,
+          "id path method when with optional accept expects rows pages for-each per take max "
+          "confirm destroys idempotent timeout",
+          "query header body tail on effect unknown until"))
     return NULL;
   g_autoptr (DbrRequestDef) self = g_new0 (DbrRequestDef, 1);
   dbr_loader_mark (loader, self, node);
@@ -450,6 +455,7 @@ dbr_request_read (DbrLoader *loader, const xmlNode *node, guint index)
   self->when = dbr_loader_path (loader, node, "when", DBR_JSON_PATH_CONDITION);
   self->with = dbr_loader_word (loader, node, "with", DBR_WORD_PARAM, FALSE);
   self->accept = read_accept (loader, node);
+  self->expects = dbr_loader_path (loader, node, "expects", DBR_JSON_PATH_CONDITION);
   self->rows = dbr_xml_attribute (node, "rows");
   self->for_each = dbr_loader_path (loader, node, "for-each", DBR_JSON_PATH_RFC);
   self->per = dbr_loader_template (loader, node, "per");

@@ -90,6 +90,7 @@ typedef struct
   gboolean optional;
   guint *accept;         /* 0-terminated, nullable */
   char *rows;            /* nullable */
+  DbrJsonPath *expects;  /* nullable condition over the body: else a success is none of this API */
   guint pages;           /* 1: no paging */
   DbrJsonPath *for_each; /* nullable */
   DbrTemplate *per;      /* nullable */

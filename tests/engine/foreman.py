@@ -76,7 +76,7 @@ def waiting_messages(text):
         if head:
             found.append((int(head[1]), head[2], []))
         elif found and line.startswith("  "):
-            found[-1][2].append(line.strip())
+            found[-1][2].append(line.strip().removeprefix(">").strip())
     return [(number, author, " ".join(lines)) for number, author, lines in found]
 
 

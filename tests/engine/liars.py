@@ -13,12 +13,14 @@ import sys
 import tempfile
 import threading
 import unicodedata
+from xml.etree import ElementTree
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from engine_http import PROGRAM, WATCHDOG_S, Tap  # noqa: E402
+from engine_http import BUILD, PROGRAM, WATCHDOG_S, Tap  # noqa: E402
 
 TAP = Tap()
+BRIDGE = os.path.join(BUILD, "drawbridge")
 EVIL = "\x1b]0;pwn\x07\x1b[31m\u202e\u2066\u200b\x85\nFORGED line\r"
 SECRET = "A" * 43
 JOB = {"job": {"id": 5, "heartbeat_seconds": 20}, "task": {"id": 1, "title": "t", "brief": "b", "paths": [], "branch": "b", "notes": []},
@@ -65,7 +67,7 @@ class Liar:
                             return
                         asked += piece
                     top, body = asked.split(b"\r\n\r\n", 1)
-                    length = next(int(line[15:]) for line in top.decode().lower().split("\r\n") if line.startswith("content-length:"))
+                    length = next((int(line[15:]) for line in top.decode().lower().split("\r\n") if line.startswith("content-length:")), 0)
                     while len(body) < length:
                         body += mine.recv(65536)
                     self.asked.append(asked.decode())
@@ -78,9 +80,10 @@ class Liar:
         checkout = self.folder / "checkout"
         checkout.mkdir(exist_ok=True)
         mark = checkout / "ran"
-        command = [] if words[0] != "work" else ["--unconfined", "--checkout", str(checkout)]
-        done = subprocess.run([program, words[0], *command, "--socket", self.path, *words[1:], "--", "touch", str(mark)],
-                              env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(self.folder), "BRIGADA_TOKEN": SECRET,
+        command = ["--unconfined", "--checkout", str(checkout)] if words[0] == "work" else []
+        does = ["--", "touch", str(mark)] if program == PROGRAM else []
+        done = subprocess.run([program, words[0], *command, "--socket", self.path, *words[1:], *does],
+                              env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HOME": str(self.folder), "BRIGADA_TOKEN": SECRET, "BRIGADA_ALLOW_WRITES": "1",
                                    "XDG_RUNTIME_DIR": str(self.folder / "run"), "XDG_STATE_HOME": str(self.folder / "xdg"), **env},
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False)
         self.ran = mark.exists()
@@ -203,7 +206,50 @@ def test_words():
     liar.close()
 
 
+NAME = "{urn:drawbridge:catalogue:1}"
+
+
+def tools():
+    """Each tool of each offer, with the least that it takes; one of several, each."""
+    root = ElementTree.parse(pathlib.Path(__file__).resolve().parents[2] / "schemas" / "engine.xml").getroot()
+    offers = [offer.get("name") for offer in root.iter(NAME + "offer")]
+    for tool in root.iter(NAME + "tool"):
+        for offer in (tool.get("offer") or " ".join(offers)).split():
+            params = {param.get("name"): param for param in tool.findall(NAME + "param") if offer in (param.get("offer") or offer).split()}
+            least = {name: value_of(param) for name, param in params.items() if param.get("required")}
+            choice = tool.find(NAME + "one-of")
+            for one in choice.get("params").split() if choice is not None else [None]:
+                more = {one: value_of(params[one])} if one else {"approval": "never"} if tool.get("name") == "project_set" else {}
+                writes = any(request.get("method", "GET") != "GET" and request.get("with", one) == one for request in tool.iter(NAME + "request"))
+                yield offer, tool.get("name"), {**least, **more}, writes
+
+
+def value_of(param):
+    value = param.find(NAME + "value")
+    if value is not None:
+        return value.text
+    if param.get("type") == "array":
+        return [{"title": "t", "brief": "b"}]
+    return 60 if param.get("type") == "integer" else "x"
+
+
+def test_tools():
+    """No tool takes for a success, or for a state of things, what answers 200 and is no engine's answer."""
+    wrong = {}
+    for answer in ({}, None, [1], {"id": None, "plan": {}, "task": [], "token": SECRET}):
+        liar = Liar(says(answer))
+        for offer, tool, arguments, writes in tools():
+            status, text = liar.run("call", "--offer", offer, "--yes", "--arguments", json.dumps(arguments), tool, program=BRIDGE)
+            writes = writes and (tool, *arguments) != ("cancel", "plan")  # which reads first
+            needed = "Outcome unknown: " if writes else "with another answer than this API's"
+            if status != 1 or needed not in text or "Approved" in text:
+                wrong[f"{offer}'s {tool} {arguments} for {answer}"] = f"{status} {text}"
+        liar.close()
+    TAP.ok(not wrong, "no tool takes a stranger's 200 for the engine's", "\n".join(f"{name}: {text}" for name, text in wrong.items()))
+
+
 def main():
+    test_tools()
     test_shapes()
     test_later()
     test_bounds()

@@ -145,6 +145,30 @@ test_write_outcome_unknown (CallFixture *f, gconstpointer flags)
   g_assert_cmpuint (fake_backend_count (f->backend, "POST", "/v1/items"), ==, 1);
 }
 
+/* Whatever listens there can answer 200: what was carried out is what this API says it is. */
+static void
+test_write_strange_answer (CallFixture *f, gconstpointer flags)
+{
+  static const char *const bodies[]
+      = { "{}", "null",           "[]", "7", "{\"id\":null}", "{\"id\":0}", "{\"id\":\"7\"}",
+          "",   "<html>hi</html>" };
+
+  (void) flags;
+  for (guint i = 0; i < G_N_ELEMENTS (bodies); i++)
+    {
+      call_fixture_script (f, "POST", "/v1/items", 200, bodies[i]);
+      call_fixture_run (f, "add_item", "{\"name\":\"x\"}");
+      call_fixture_assert_says (f, TRUE, "Outcome unknown: http://127.0.0.1:");
+      call_fixture_assert_says (f, TRUE,
+                                "/v1/items was answered, but not as this API answers (200 with ");
+      call_fixture_assert_says (
+          f, TRUE,
+          "It may have been carried out. Do not repeat it before you have looked.\nLook with "
+          "get_item before you add it again.");
+    }
+  g_assert_cmpuint (fake_backend_count (f->backend, "GET", "/v1/items/7"), ==, 0);
+}
+
 static void
 test_not_sent (CallFixture *f, gconstpointer flags)
 {
@@ -288,6 +312,7 @@ main (int argc, char **argv)
   CALL_FIXTURE_ADD ("write-then-failed-read", "writes", test_write_then_failed_read);
   CALL_FIXTURE_ADD ("write-refused-by-backend", "writes", test_write_refused_by_backend);
   CALL_FIXTURE_ADD ("write-unknown", "writes", test_write_outcome_unknown);
+  CALL_FIXTURE_ADD ("write-strange", "writes", test_write_strange_answer);
   CALL_FIXTURE_ADD ("not-sent", "writes", test_not_sent);
   CALL_FIXTURE_ADD ("deadline", "writes short", test_deadline);
   CALL_FIXTURE_ADD ("asks-inline", "writes deletes", test_asks_inline);

@@ -74,7 +74,6 @@ read_folder (Walk *self, const Folder *folder)
     }
   int is_engine
       = folder->depth > 0 && fstatat (fd, SRV_LOOK_TOKEN, &about, AT_SYMLINK_NOFOLLOW) == 0;
-  // cppcheck-suppress readdirCalled; the stream is ours alone
   while (!is_engine && (entry = readdir (dir)) != NULL)
     {
       if (strcmp (entry->d_name, ".") == 0 || strcmp (entry->d_name, "..") == 0)

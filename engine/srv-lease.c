@@ -27,12 +27,38 @@ srv_lease_current (SrvCall *call, gint64 project)
 }
 
 static gboolean
+is_given_up (const SrvMessage *message, SrvLeaseEnd end)
+{
+  return end == SRV_LEASE_IS_FAILED && message->deliveries >= SRV_MAX_DELIVERIES;
+}
+
+static gboolean
 waits_again (const SrvMessage *message, SrvLeaseEnd end)
 {
-  if (message->deliveries >= SRV_MAX_DELIVERIES)
-    return FALSE;
-  return end == SRV_LEASE_IS_FAILED
-         || (end == SRV_LEASE_IS_DETACHED && message->author == SRV_AUTHOR_USER);
+  switch (end)
+    {
+    case SRV_LEASE_IS_STOPPED:
+      return TRUE;
+    case SRV_LEASE_IS_FAILED:
+      return !is_given_up (message, end);
+    case SRV_LEASE_IS_DETACHED:
+      return message->author == SRV_AUTHOR_USER && message->deliveries < SRV_MAX_DELIVERIES;
+    case SRV_LEASE_IS_DONE:
+    default:
+      return FALSE;
+    }
+}
+
+static void
+wait_again (SrvMessage *message, SrvProject *project, SrvLeaseEnd end, gboolean afresh)
+{
+  message->state = SRV_MESSAGE_WAITING;
+  message->delivered = 0;
+  if (afresh)
+    message->deliveries = 0;
+  else if (end == SRV_LEASE_IS_STOPPED)
+    message->deliveries = MAX (message->deliveries - 1, 0);
+  project->n_waiting++;
 }
 
 /* Says which messages got no answer and are not delivered again by themselves. */
@@ -56,17 +82,17 @@ take_back (SrvCall *call, SrvProject *project, SrvLeaseEnd end)
   g_autoptr (GPtrArray) messages = srv_store_find (call->store, SRV_FIND_MESSAGES_WITH_FOREMAN,
                                                    project->id, 0, NULL, MAX_DELIVERED);
   g_autoptr (GString) left = g_string_new (NULL);
+  gboolean gives_up = FALSE;
 
+  /* Turns that failed over what is given up now may have failed over it alone: the others begin afresh. */
+  for (guint i = 0; i < messages->len; i++)
+    gives_up |= is_given_up (g_ptr_array_index (messages, i), end);
   for (guint i = 0; i < messages->len; i++)
     {
       SrvMessage *message = g_ptr_array_index (messages, i);
       if (waits_again (message, end))
-        {
-          message->state = SRV_MESSAGE_WAITING;
-          message->delivered = 0;
-          project->n_waiting++;
-        }
-      else if (message->author == SRV_AUTHOR_ENGINE)
+        wait_again (message, project, end, gives_up);
+      else if (message->author == SRV_AUTHOR_ENGINE && end != SRV_LEASE_IS_FAILED)
         {
           /* It was told; it asks for no answer. */
           message->state = SRV_MESSAGE_ANSWERED;
@@ -78,6 +104,7 @@ take_back (SrvCall *call, SrvProject *project, SrvLeaseEnd end)
           message->turn_failed = end == SRV_LEASE_IS_FAILED;
           message->needs = 1;
           project->n_unanswered++;
+          project->n_given_up += message->turn_failed;
           g_string_append_printf (left, "%s%" G_GINT64_FORMAT, left->len > 0 ? ", " : "",
                                   message->id);
         }

@@ -178,7 +178,7 @@ srv_role_word (gint64 role);
   SRV_HOLD_FIELDS (INT, TEXT) \
   INT (wake) INT (removed) \
   INT (n_live) INT (n_finished) INT (n_needs) INT (n_reviews) INT (n_questions) INT (n_waiting) \
-  INT (n_unanswered) \
+  INT (n_unanswered) INT (n_given_up) /* the second: of the first, those that too many turns failed over */ \
   INT (report) \
   INT (created) \
   INT (trouble_since) INT (trouble_failures) INT (trouble_next) INT (trouble_ran) TEXT (trouble_reason)

@@ -75,7 +75,8 @@ own_lease (SrvCall *call, SrvReply **out_refusal)
 SrvReply *
 srv_op_LEASE_RENEW (SrvCall *call)
 {
-  static const SrvMember members[] = { { "ttl", SRV_MEMBER_INTEGER, 0, MIN_TTL, SRV_MAX_TTL_S, NULL } };
+  static const SrvMember members[]
+      = { { "ttl", SRV_MEMBER_INTEGER, 0, MIN_TTL, SRV_MAX_TTL_S, NULL } };
   SrvReply *refusal = NULL;
   g_autoptr (SrvLease) lease = own_lease (call, &refusal);
 
@@ -112,7 +113,10 @@ srv_op_LEASE_END (SrvCall *call)
     { "outcome", SRV_MEMBER_WORD, 0, 0, 0, outcomes },
     { "text", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL },
     { "reason", SRV_MEMBER_ANY_TEXT, SRV_MEMBER_NULLABLE, 0, 0, NULL },
+    { "stopped", SRV_MEMBER_BOOLEAN, 0, 0, 0,
+      NULL }, /* with the engine: says nothing of the turn */
   };
+  static const char *const engines_own[] = { "reason", "stopped" };
   DbrJson body = call->request->body;
   SrvReply *refusal = NULL;
   g_autoptr (SrvLease) lease = own_lease (call, &refusal);
@@ -120,21 +124,25 @@ srv_op_LEASE_END (SrvCall *call)
   if (!lease)
     return refusal;
   srv_call_check (call, body, "", members, G_N_ELEMENTS (members));
-  if (srv_call_has (body, "reason") && srv_call_actor_role (call) != 0)
-    srv_call_problem (call, "reason", "is for the engine alone to give");
+  for (guint i = 0; i < G_N_ELEMENTS (engines_own); i++)
+    if (srv_call_has (body, engines_own[i]) && srv_call_actor_role (call) != 0)
+      srv_call_problem (call, engines_own[i], "is for the engine alone to give");
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
   g_autoptr (SrvProject) project = srv_store_get (call->store, SRV_RECORD_PROJECT, lease->project);
   if (!project)
     return srv_reply_missing ("project", lease->project);
   const char *text = srv_call_text (call, body, "text");
-  gboolean failed = srv_call_word (call, body, "outcome", outcomes, 0) != 0;
+  gboolean stopped = dbr_json_get_boolean (dbr_json_get (body, "stopped"));
+  gboolean failed = !stopped && srv_call_word (call, body, "outcome", outcomes, 0) != 0;
   srv_lease_finish (call, project, lease, failed ? SRV_EVENT_TURN_CRASHED : SRV_EVENT_LEASE_ENDED,
-                    failed                             ? SRV_LEASE_IS_FAILED
+                    stopped                            ? SRV_LEASE_IS_STOPPED
+                    : failed                           ? SRV_LEASE_IS_FAILED
                     : lease->kind_of == SRV_LEASE_CHAT ? SRV_LEASE_IS_DETACHED
                                                        : SRV_LEASE_IS_DONE,
                     text ? text : lease->holder);
-  judge_turn (call, project, lease, failed, srv_call_text (call, body, "reason"));
+  if (!stopped)
+    judge_turn (call, project, lease, failed, srv_call_text (call, body, "reason"));
   srv_store_put (call->store, project);
   return srv_reply_json (200, srv_render_lease (lease));
 }

@@ -77,6 +77,7 @@ void
 srv_message_needs_none (SrvMessage *message, SrvProject *project)
 {
   project->n_unanswered -= message->needs != 0;
+  project->n_given_up -= message->needs != 0 && message->turn_failed != 0;
   message->needs = 0;
 }
 

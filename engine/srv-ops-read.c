@@ -71,8 +71,8 @@ srv_op_MESSAGE_LIST (SrvCall *call)
   gint64 project = srv_call_project_filter (call, &refusal);
   if (refusal)
     return refusal;
-  SrvFind all = waiting ? SRV_FIND_MESSAGES_OPEN : SRV_FIND_MESSAGES;
-  SrvFind of_project = waiting ? SRV_FIND_PROJECT_MESSAGES_OPEN : SRV_FIND_PROJECT_MESSAGES;
+  SrvFind all = waiting ? SRV_FIND_MESSAGES_UNDONE : SRV_FIND_MESSAGES;
+  SrvFind of_project = waiting ? SRV_FIND_PROJECT_MESSAGES_UNDONE : SRV_FIND_PROJECT_MESSAGES;
   g_autoptr (GPtrArray) found = srv_store_find (call->store, project ? of_project : all, project,
                                                 before, NULL, (guint) limit);
   json_t *items = json_array ();

@@ -282,11 +282,12 @@ append_questions (Status *self, json_t *list)
   return questions->len;
 }
 
-/* What the user said, was read, and got no answer. */
+/* What was read and got no answer; what was given up is told once, with the foreman's trouble. */
 static guint
 append_unanswered (Status *self, json_t *list)
 {
-  SrvFind what = self->project ? SRV_FIND_PROJECT_MESSAGES_NEEDING : SRV_FIND_MESSAGES_NEEDING;
+  SrvFind what
+      = self->project ? SRV_FIND_PROJECT_MESSAGES_NEEDING_ALONE : SRV_FIND_MESSAGES_NEEDING_ALONE;
   g_autoptr (GPtrArray) messages
       = srv_store_find (self->call->store, what, self->project, 0, NULL, MAX_NEEDS);
 

@@ -155,8 +155,11 @@ count_needs (const SrvProject *project, gboolean has_lease)
 {
   gboolean is_users = !has_lease && !srv_rules_foreman_is_coming (project);
 
-  return project->n_needs + project->n_questions + project->n_unanswered
-         + (project->trouble_since != 0) + (is_users ? project->n_reviews : 0);
+  /* What was given up is told with the trouble. */
+  gint64 unanswered = project->n_unanswered - (project->trouble_since ? project->n_given_up : 0);
+
+  return project->n_needs + project->n_questions + unanswered + (project->trouble_since != 0)
+         + (is_users ? project->n_reviews : 0);
 }
 
 json_t *

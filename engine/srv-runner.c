@@ -133,8 +133,9 @@ on_turn_ended (const SrvTurnEnd *end, gpointer user_data)
     g_source_remove (self->renew_source);
   self->renew_source = 0;
   ask_engine (self->runner, SRV_OP_LEASE_END, self->granted->lease, self->granted->project,
-              json_pack ("{s:s, s:s, s:s?}", "outcome", end->outcome, "text", end->text, "reason",
-                         end->reason),
+              end->stopped ? json_pack ("{s:b, s:s}", "stopped", 1, "text", end->text)
+                           : json_pack ("{s:s, s:s, s:s?}", "outcome", end->outcome, "text",
+                                        end->text, "reason", end->reason),
               on_lease_ended);
 }
 
@@ -227,7 +228,7 @@ end_stale_leases (SrvRunner *self, const json_t *projects)
         continue;
       ask_engine (self, SRV_OP_LEASE_END, json_integer_value (json_object_get (lease, "id")),
                   json_integer_value (json_object_get (project, "id")),
-                  json_pack ("{s:s, s:s}", "outcome", "crashed", "text",
+                  json_pack ("{s:b, s:s}", "stopped", 1, "text",
                              "The foreman's turn ended with the engine that started it."),
                   NULL);
     }

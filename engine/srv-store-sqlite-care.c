@@ -160,6 +160,9 @@ static const struct
   { 2, "project %s counts its messages that need the user wrongly",
     "SELECT id FROM project WHERE n_unanswered <> (SELECT count(*) FROM message WHERE "
     "message.project = project.id AND needs <> 0)" },
+  { 2, "project %s counts its messages that were given up wrongly",
+    "SELECT id FROM project WHERE n_given_up <> (SELECT count(*) FROM message WHERE "
+    "message.project = project.id AND needs <> 0 AND turn_failed <> 0)" },
   { 2, "message %s needs the user, though nothing went wrong with it",
     "SELECT id FROM message WHERE needs <> 0 AND (state <> 1 OR turn_ended = 0)" },
   { 2, "project %s has another latest report",

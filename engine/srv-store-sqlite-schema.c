@@ -146,7 +146,8 @@ static const char *const steps[SRV_STORE_SCHEMA] = {
   "CREATE INDEX message_project_needing ON message (project) WHERE needs <> 0;"
   "CREATE INDEX message_given ON message (project) WHERE state = 1 AND turn_ended = 0;"
   "CREATE INDEX message_failed ON message (project) WHERE state = 1 AND turn_failed <> 0;"
-  "ALTER TABLE task ADD COLUMN returned INTEGER NOT NULL DEFAULT 0;",
+  "ALTER TABLE task ADD COLUMN returned INTEGER NOT NULL DEFAULT 0;"
+  "ALTER TABLE project ADD COLUMN n_given_up INTEGER NOT NULL DEFAULT 0;",
 };
 
 #define NEWEST " ORDER BY id DESC LIMIT ?3"
@@ -171,7 +172,7 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (PROJECT_PLANS_IN_STATE, PLAN, "plan_project_state", "project = ?1 AND state = CAST (?4 AS INTEGER) AND id < ?2" NEWEST)
   FIND (PLANS_LIVE, PLAN, "plan_live", "state <= 1 AND id < ?2" NEWEST)
   FIND (PROJECT_PLANS_LIVE, PLAN, "plan_project_live", "project = ?1 AND state <= 1 AND id < ?2" NEWEST)
-  FIND (PLANS_FINISHED, PLAN, "plan_finished", "state > 1 ORDER BY finished DESC LIMIT ?3")
+  FIND (PLANS_FINISHED, PLAN, "plan_finished", "state > 1 AND (SELECT removed FROM project WHERE project.id = plan.project) = 0 ORDER BY finished DESC LIMIT ?3")
   FIND (PROJECT_PLANS_FINISHED, PLAN, "plan_project_finished", "project = ?1 AND state > 1 ORDER BY finished DESC LIMIT ?3")
   FIND (PLANS_NEEDING, PLAN, "plan_needing", "needs <> 0" NEWEST)
   FIND (PROJECT_PLANS_NEEDING, PLAN, "plan_project_needing", "project = ?1 AND needs <> 0" NEWEST)
@@ -201,10 +202,17 @@ const SrvSqliteFind srv_sqlite_finds[SRV_N_FINDS] = {
   FIND (PROJECT_MESSAGES, MESSAGE, "message_project", "project = ?1 AND id < ?2" NEWEST)
   FIND (MESSAGES_OPEN, MESSAGE, "message_open", "state < 2 AND id < ?2" NEWEST)
   FIND (PROJECT_MESSAGES_OPEN, MESSAGE, "message_project_open", "state < 2 AND project = ?1 AND id < ?2" NEWEST)
+  FIND (MESSAGES_UNDONE, MESSAGE, "message_open", "state < 2 AND turn_failed = 0 AND id < ?2" NEWEST)
+  FIND (PROJECT_MESSAGES_UNDONE, MESSAGE, "message_project_open", "state < 2 AND turn_failed = 0 AND project = ?1 AND id < ?2" NEWEST)
   FIND (MESSAGES_WAITING, MESSAGE, "message_waiting", "state = 0 AND project = ?1" OLDEST)
   FIND (MESSAGES_WITH_FOREMAN, MESSAGE, "message_given", "state = 1 AND turn_ended = 0 AND project = ?1" OLDEST)
   FIND (MESSAGES_GIVEN_UP, MESSAGE, "message_failed", "state = 1 AND turn_failed <> 0 AND project = ?1" OLDEST)
-  FIND (MESSAGES_NEEDING, MESSAGE, "message_needing", "needs <> 0" NEWEST)
+/* What a trouble that the user is told of names is not told a second time. */
+#define NOT_TOLD \
+  " AND (turn_failed = 0 OR (SELECT trouble_since FROM project WHERE project.id = message.project) = 0)"
+  FIND (MESSAGES_NEEDING_ALONE, MESSAGE, "message_needing", "needs <> 0" NOT_TOLD NEWEST)
+  FIND (PROJECT_MESSAGES_NEEDING_ALONE, MESSAGE, "message_project_needing", "needs <> 0 AND project = ?1" NOT_TOLD NEWEST)
+#undef NOT_TOLD
   FIND (PROJECT_MESSAGES_NEEDING, MESSAGE, "message_project_needing", "needs <> 0 AND project = ?1" NEWEST)
   FIND (MESSAGES_FAILED, MESSAGE, "message_project_needing", "needs <> 0 AND turn_failed <> 0 AND project = ?1" OLDEST)
   FIND (MESSAGES_SAME, MESSAGE, "message_same", "project = ?1 AND hash = ?2" NEWEST)

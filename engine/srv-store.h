@@ -51,10 +51,13 @@ typedef enum
   SRV_FIND_PROJECT_MESSAGES,
   SRV_FIND_MESSAGES_OPEN, /* not answered; id < b */
   SRV_FIND_PROJECT_MESSAGES_OPEN,
+  SRV_FIND_MESSAGES_UNDONE, /* of those, without what was given up */
+  SRV_FIND_PROJECT_MESSAGES_UNDONE,
   SRV_FIND_MESSAGES_WAITING, /* project a; any author; oldest first */
   SRV_FIND_MESSAGES_WITH_FOREMAN, /* project a: delivered, not answered, their turn goes on; oldest first */
   SRV_FIND_MESSAGES_GIVEN_UP, /* project a: not answered, their turns failed too often; oldest first */
-  SRV_FIND_MESSAGES_NEEDING, /* the user's, that no turn answered and none will by itself */
+  SRV_FIND_MESSAGES_NEEDING_ALONE, /* that no turn answered and none will by itself, without what a trouble names */
+  SRV_FIND_PROJECT_MESSAGES_NEEDING_ALONE,
   SRV_FIND_PROJECT_MESSAGES_NEEDING,
   SRV_FIND_MESSAGES_FAILED, /* project a: of those the ones that turns failed over; oldest first */
   SRV_FIND_MESSAGES_SAME, /* project a, hash b */

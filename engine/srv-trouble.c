@@ -7,6 +7,7 @@
 #include "srv-trouble.h"
 
 #include "dbr-text.h"
+#include "srv-lease.h"
 #include "srv-ops.h"
 #include "srv-render.h"
 
@@ -123,8 +124,8 @@ give_back (SrvCall *call, SrvProject *project)
         {
           SrvMessage *message = g_ptr_array_index (messages, i);
           message->state = SRV_MESSAGE_WAITING;
-          message->delivered = message->deliveries = message->turn_ended = message->turn_failed = 0;
           srv_message_needs_none (message, project);
+          message->delivered = message->deliveries = message->turn_ended = message->turn_failed = 0;
           project->n_waiting++;
           srv_store_put (call->store, message);
         }
@@ -176,7 +177,7 @@ srv_trouble_render (const SrvProject *project, gint64 now)
 static char *
 given_up (SrvCall *call, const SrvProject *project)
 {
-  g_autoptr (GPtrArray) messages = project->n_unanswered > 0
+  g_autoptr (GPtrArray) messages = project->n_given_up > 0
                                        ? srv_store_find (call->store, SRV_FIND_MESSAGES_FAILED,
                                                          project->id, 0, NULL, MAX_NAMED + 1)
                                        : NULL;
@@ -194,28 +195,66 @@ given_up (SrvCall *call, const SrvProject *project)
                           n > 1 ? "were" : "was", n > 1 ? "them" : "it");
 }
 
+/* What is wrong, as a sentence; while a turn runs it is that of the one before. (transfer full) */
+static char *
+why_text (const SrvProject *project, gboolean is_running)
+{
+  const char *reason = project->trouble_reason;
+  const char *runs = is_running ? "A turn of the foreman runs now; " : "";
+
+  if (!project->trouble_ran)
+    return is_running ? dbr_text_dup_sentence ("%sanother can't start: %s", runs, reason)
+                      : dbr_text_dup_sentence ("The foreman can't run: %s", reason);
+  if (project->trouble_failures <= 1)
+    return dbr_text_dup_sentence ("%s %s",
+                                  is_running ? "A turn of the foreman runs now; the last one"
+                                             : "The foreman's last turn",
+                                  reason);
+  return dbr_text_dup_sentence ("%s last %" G_GINT64_FORMAT " turns failed, the last one %s",
+                                is_running ? "A turn of the foreman runs now; the"
+                                           : "The foreman's",
+                                project->trouble_failures, reason);
+}
+
+/* When it is tried again. (transfer full) */
+static char *
+next_text (SrvCall *call, const SrvProject *project, const SrvLease *lease, gboolean has_lost)
+{
+  gint64 wait = MAX (project->trouble_next - call->now, 0);
+  gint64 seconds = (wait + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC;
+
+  if (lease)
+    return g_strdup_printf ("None starts while \"%s\" holds the project.", lease->holder);
+  if (!srv_rules_foreman_is_coming (project))
+    return g_strdup (has_lost ? "No other message waits: the next one tries again."
+                              : "Nothing waits for it: the next message tries again.");
+  return seconds == 0 ? g_strdup ("It is tried again now.")
+                      : g_strdup_printf ("The next try is in %" G_GINT64_FORMAT " s.", seconds);
+}
+
 #define SETTING "Setting the project's preset, command, checkout, model or environment "
 
 char *
 srv_trouble_text (SrvCall *call, const SrvProject *project)
 {
-  g_autofree char *reason = reason_text (project);
+  g_autoptr (SrvLease) lease = srv_lease_current (call, project->id);
+  gboolean is_running = lease && lease->kind_of == SRV_LEASE_TURN;
+  g_autofree char *why = why_text (project, is_running);
   g_autofree char *lost = given_up (call, project);
-  gint64 wait = MAX (project->trouble_next - call->now, 0);
-  gint64 seconds = (wait + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC;
-  g_autofree char *next
-      = !srv_rules_foreman_is_coming (project)
-            ? g_strdup (lost ? "No other message waits: the next one tries "
-                               "again."
-                             : "Nothing waits for it: the next message tries "
-                               "again.")
-        : seconds == 0 ? g_strdup ("It is tried again now.")
-                       : g_strdup_printf ("The next try is in %" G_GINT64_FORMAT " s.", seconds);
+  g_autofree char *next = next_text (call, project, lease, lost != NULL);
+  GString *text = g_string_new (why);
 
-  g_autofree char *why = dbr_text_dup_sentence ("The foreman can't run: %s", reason);
-  return lost ? g_strjoin (" ", why, lost, next,
-                           SETTING "gives it what was given up, and tries again at once.", NULL)
-              : g_strjoin (" ", why, next, SETTING "tries again at once.", NULL);
+  if (lost)
+    g_string_append_printf (text, " %s", lost);
+  if (!is_running)
+    g_string_append_printf (text, " %s", next);
+  /* While somebody holds the project a change starts nothing. */
+  if (lost)
+    g_string_append_printf (text, " " SETTING "gives it what was given up%s.",
+                            lease ? "" : ", and tries again at once");
+  else if (!lease)
+    g_string_append (text, " " SETTING "tries again at once.");
+  return g_string_free (text, FALSE);
 }
 
 char *

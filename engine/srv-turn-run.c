@@ -39,7 +39,10 @@ come_to_end (SrvTurnRun *self, const char *outcome, const char *text, const char
   /* What an error quotes may be cut inside a character. */
   g_autofree char *valid = g_utf8_make_valid (text, -1);
   g_autofree char *valid_reason = reason != NULL ? g_utf8_make_valid (reason, -1) : NULL;
-  const SrvTurnEnd end = { .outcome = outcome, .text = valid, .reason = valid_reason };
+  const SrvTurnEnd end = { .outcome = outcome,
+                           .text = valid,
+                           .reason = valid_reason,
+                           .stopped = self->why != NULL && strcmp (outcome, "done") != 0 };
   g_clear_pointer (&self->process, srv_process_free);
   if (self->folder != NULL && srv_turn_folder_remove (self->folder))
     g_clear_pointer (&self->folder, g_free);

@@ -34,6 +34,7 @@ typedef struct
   const char *outcome; /* "done", "crashed", "timed_out" */
   const char *text;
   const char *reason; /* nullable: what the turn itself did wrong, a part of a sentence */
+  gboolean stopped;   /* by a stop with a reason: it says nothing of the turn */
 } SrvTurnEnd;
 
 typedef struct _SrvTurnRun SrvTurnRun;

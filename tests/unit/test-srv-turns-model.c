@@ -73,16 +73,24 @@ hold_lease (Model *model, SrvLeaseKind kind, gint64 seconds)
 static void
 end_lease (Model *model, gboolean failed)
 {
+  gboolean gives_up = FALSE;
+
   g_free (model->old_token);
   model->old_token = g_steal_pointer (&model->token);
   model->lease = 0;
+  for (guint i = 0; failed && i < model->n_messages; i++)
+    gives_up |= model->messages[i].state == SRV_MESSAGE_DELIVERED && !model->messages[i].ended
+                && model->messages[i].deliveries >= SRV_MAX_DELIVERIES;
   for (guint i = 0; i < model->n_messages; i++)
     {
       Message *message = &model->messages[i];
       if (message->state != SRV_MESSAGE_DELIVERED || message->ended)
         continue;
       if ((failed || model->kind == SRV_LEASE_CHAT) && message->deliveries < SRV_MAX_DELIVERIES)
-        message->state = SRV_MESSAGE_WAITING;
+        {
+          message->state = SRV_MESSAGE_WAITING;
+          message->deliveries = gives_up ? 0 : message->deliveries;
+        }
       else
         {
           message->ended = TRUE;

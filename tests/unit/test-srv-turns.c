@@ -324,19 +324,17 @@ test_crashes (Shop *shop, gconstpointer data)
   srv_fixture_pass (f, 1);
   end_turn (shop, CRASHED);
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
-  HAS ("needs_you.1.text",
-       "the last 3 turns failed, the last one ended with exit status 1: no key. ");
-  /* The first was delivered three times: it waits no more, and that is told. */
-  g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "message");
-  g_assert_cmpint (INT ("needs_you.0.message"), ==, INT ("waiting_messages.0.id"));
-  g_assert_cmpstr (TEXT ("needs_you.0.text"), ==, "Add a cart");
-  g_assert_cmpstr (TEXT ("needs_you.0.turn_ended.outcome"), ==, "crashed");
+  /* The first was delivered three times: it waits no more, and that is told, once. */
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 1);
+  g_assert_cmpstr (TEXT ("needs_you.0.kind"), ==, "foreman");
+  HAS ("needs_you.0.text", "The foreman's last 3 turns failed, the last one ended with exit status "
+                           "1: no key. ");
   g_autofree char *lost = g_strdup_printf (
       "Message %" G_GINT64_FORMAT " was given up after 3 turns that failed over it. The next try "
       "is in 4 s. Setting the project's preset, command, checkout, model or environment gives it "
       "what was given up, and tries again at once.",
       INT ("waiting_messages.0.id"));
-  HAS ("needs_you.1.text", lost);
+  HAS ("needs_you.0.text", lost);
   g_assert_cmpstr (TEXT ("waiting_messages.0.state"), ==, "delivered");
   g_assert_cmpstr (TEXT ("waiting_messages.0.turn_ended.outcome"), ==, "crashed");
   g_assert_true (json_is_null (srv_fixture_get (f, "waiting_messages.1.turn_ended")));
@@ -345,14 +343,25 @@ test_crashes (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=2"), ==, 200);
   g_assert_cmpstr (TEXT ("items.0.kind"), ==, "turn.unanswered");
   HAS ("items.0.text", id);
-  srv_fixture_pass (f, 4);
-  end_turn (shop, CRASHED);
+  /* What was with it begins afresh: three turns more. */
+  for (guint i = 2; i < 5; i++)
+    {
+      srv_fixture_pass (f, 1 << i);
+      g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+      HAS ("needs_you.0.text", "A turn of the foreman runs now; the last ");
+      g_assert_null (strstr (TEXT ("needs_you.0.text"), "Nothing waits"));
+      g_assert_null (strstr (TEXT ("needs_you.0.text"), "at once"));
+      end_turn (shop, CRASHED);
+    }
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_true (json_is_null (srv_fixture_get (f, "foreman_trouble.next_try")));
   g_assert_cmpint (INT ("waiting_messages"), ==, 0);
   srv_fixture_assert_needs (f);
-  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 3);
-  HAS ("needs_you.2.text", " were given up after 3 turns that failed over them. No other message "
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 1);
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_LIST, NULL, NULL, "waiting=true"), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "items")), ==, 0);
+  srv_fixture_assert_needs (f);
+  HAS ("needs_you.0.text", " were given up after 3 turns that failed over them. No other message "
                            "waits: the next one tries again.");
   srv_fixture_pass (f, 1000);
   g_assert_cmpuint (shop->granted->len, ==, 0);
@@ -545,6 +554,76 @@ test_refused (Shop *shop, gconstpointer data)
   g_assert_cmpuint (json_object_size (srv_fixture_get (f, "foreman_command")), ==, 1);
 }
 
+/* What the engine tells a foreman is lost as little as what the user says: over it turns fail as often, and then it
+ * is told and given back. */
+static void
+test_engines_message (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, PROJECT), ==, 201);
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, "p:~", "{\"holder\": \"me\"}"), ==, 201);
+  const char *lease = ID ("id");
+  SrvActor foreman = srv_fixture_foreman (f);
+  g_assert_cmpuint (CALL (&foreman, QUESTION_ADD, "p:~", "{\"text\": \"Which one?\"}"), ==, 201);
+  const char *question = ID ("id");
+  g_assert_cmpuint (CALL (&f->admin, LEASE_END, lease, NULL), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, QUESTION_ANSWER, question, "{\"text\": \"That\"}"), ==, 200);
+  for (guint i = 0; i < 3; i++)
+    {
+      end_turn (shop, CRASHED);
+      srv_fixture_pass (f, 1 << i);
+    }
+  g_assert_cmpuint (shop->granted->len, ==, 0);
+  srv_fixture_assert_needs (f);
+  HAS ("needs_you.0.text", " was given up after 3 turns that failed over it.");
+  g_assert_cmpstr (TEXT ("waiting_messages.0.author"), ==, "engine");
+  g_assert_cmpstr (TEXT ("waiting_messages.0.state"), ==, "delivered");
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=2"), ==, 200);
+  g_assert_cmpstr (TEXT ("items.0.kind"), ==, "turn.unanswered");
+  g_assert_cmpuint (
+      CALL (&f->admin, PROJECT_SET, "p:~", "{\"foreman_command\": {\"model\": \"large\"}}"), ==,
+      200);
+  g_assert_cmpint (INT ("waiting_messages"), ==, 1);
+  end_turn (shop, "{\"outcome\": \"done\"}");
+  srv_fixture_assert_needs (f);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "waiting_messages")), ==, 0);
+}
+
+/* However often the engine ends under a turn, that is no turn that failed; nobody else may say so. */
+static void
+test_stopped (Shop *shop, gconstpointer data)
+{
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, PROJECT), ==, 201);
+  say (shop, "Add a cart", "woke");
+  for (guint i = 0; i < 5; i++)
+    {
+      end_turn (shop, "{\"stopped\": true, \"text\": \"The engine ends.\"}");
+      g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=2"), ==, 200);
+      g_assert_cmpstr (TEXT ("items.0.kind"), ==, "lease.ended");
+      g_assert_cmpstr (TEXT ("items.0.text"), ==, "The engine ends.");
+      srv_fixture_assert_needs (f);
+      g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
+    }
+  /* Nor are turns that failed forgotten over it. */
+  for (guint i = 0; i < 3; i++)
+    {
+      end_turn (shop, i == 1 ? "{\"stopped\": true}" : CRASHED);
+      srv_fixture_pass (f, 4);
+    }
+  end_turn (shop, CRASHED);
+  srv_fixture_pass (f, 10);
+  g_assert_cmpuint (shop->granted->len, ==, 0);
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, "p:~", "{\"holder\": \"me\"}"), ==, 201);
+  g_assert_cmpuint (CALL (&f->admin, LEASE_END, ID ("id"), "{\"stopped\": true}"), ==, 422);
+  PROBLEM (422, "invalid", "stopped is for the engine alone to give");
+}
+
 #define TEST(name) g_test_add ("/srv-turns/" #name, Shop, NULL, set_up, test_##name, tear_down)
 
 #define MANY 500 /* messages that one lease is given at most */
@@ -603,6 +682,8 @@ main (int argc, char **argv)
   TEST (crashes);
   TEST (pause_is_bounded);
   TEST (unanswered);
+  TEST (engines_message);
+  TEST (stopped);
   TEST (many_unanswered);
   TEST (review_is_left);
   TEST (shared_checkout);

@@ -99,12 +99,29 @@ format_at (const TemplateSource *source, guint i)
   return &g_array_index (source->formats, DbrFormat, i);
 }
 
+/* `count` behind a query that could select several. */
+static gboolean
+counts_nodes (const TemplateSource *source)
+{
+  return source->path && !dbr_json_path_is_singular (source->path) && source->formats
+         && format_at (source, 0)->kind == DBR_FORMAT_COUNT;
+}
+
+/* However many there are: the one number that was selected is not their count. */
+static void
+become_count (DbrFormatState *state)
+{
+  char text[16];
+  int len = g_snprintf (text, sizeof text, "%u", state->items->len);
+  g_array_set_size (state->items, 0);
+  dbr_format_state_add_text (state, text, (gsize) len);
+}
+
 /* No nodes and `count`: 0, if what was asked about is there at all. */
 static gboolean
 counts_to_zero (const TemplateSource *source, const DbrJsonPathEnv *env)
 {
-  if (!source->path || dbr_json_path_is_singular (source->path) || !source->formats
-      || format_at (source, 0)->kind != DBR_FORMAT_COUNT)
+  if (!counts_nodes (source))
     return FALSE;
   const char *name = g_str_has_prefix (source->text, "$.") ? source->text + 2 : "";
   gsize len = strspn (name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_");
@@ -137,6 +154,8 @@ evaluate_source (const TemplateSource *source,
   if (state->items->len == 0 ? !counts_to_zero (source, env)
                              : !takes_empty (source) && dbr_format_state_is_empty (state))
     return TRUE;
+  if (counts_nodes (source))
+    become_count (state);
   for (guint i = 0; source->formats && i < source->formats->len; i++)
     dbr_format_apply (format_at (source, i), state);
   *out_present = !dbr_format_state_is_empty (state);

@@ -110,6 +110,9 @@ static const Case cases[] = {
   { "{$.failed.ti[?@.s == 'no']|count:row}[ {$.nothing[*]|count:row}][ {$.nothing|count}]",
     "0 rows" },
   { "{$.run.state|count:x}", "1 x" },
+  /* one number that a query selected is one, whatever it is */
+  { "{$.failed.ti[?@.d == 4].d|count:row} {$.failed.ti[0:1].m|count:row} {$.run.small|count:row}",
+    "1 row 1 row 512 rows" },
   { "{$.failed.ti[*].s|tally}[ {$.failed.none[*].s|tally}]", "2 failed, 1 up, 1 none" },
   { "{$.failed.ti[*].m|ranges} {$.failed.ti[*].id|ranges}[ {$.failed.none[*]|ranges}]",
     "0-2, 7 x, y, x, z" },

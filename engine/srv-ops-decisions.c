@@ -145,7 +145,7 @@ change_setting (SrvCall *call, SrvPlanSet *set, SrvReason reason, json_t *change
   g_autofree char *assignment = g_strdup_printf ("%s=%s", setting, value);
   g_autofree char *quoted = g_shell_quote (assignment);
   g_autofree char *undo
-      = g_strdup_printf ("drawbridge engine project set %" G_GINT64_FORMAT " %s", set->project->id,
+      = g_strdup_printf ("drawbridge engine project set %s %s", set->project->name,
                          strpbrk (assignment, " []\"';*?{}$") ? quoted : assignment);
   g_autofree char *text = g_strdup_printf ("%s: from %s to %s", setting, from_text, to_text);
   json_array_append_new (changes,

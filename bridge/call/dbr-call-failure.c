@@ -472,16 +472,21 @@ append_silence (GString *out, const DbrStep *step, const DbrPart *part, const En
     append_credentials (out, step->call);
 }
 
-/* What was answered; to a person, where the backend words its failures itself, only that. */
+/* What was answered. Where the backend words its failures itself, that is all that a person needs, and all but the status
+ * that a model does; of a write it also learns which backend refused it. */
 static void
 append_refusal (GString *out, DbrStep *step, const DbrPart *part, const EngResponse *response)
 {
-  g_autofree char *code = is_for_shell (step->call) ? code_of (step, part) : NULL;
+  g_autofree char *code = code_of (step, part);
   g_autofree char *detail = code ? detail_of (step->call, response) : NULL;
 
   if (detail && *detail)
     {
       g_autofree char *named = by_argument (step, detail);
+      if (!is_for_shell (step->call))
+        g_string_append_printf (out, "Refused%s%s (%u): ", is_write (step) ? " by " : "",
+                                is_write (step) ? dbr_backend_origin (step->call->backend) : "",
+                                response->status);
       g_string_append (out, named);
     }
   else

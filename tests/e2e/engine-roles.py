@@ -114,7 +114,7 @@ def set_up(world):
     tokens = {}
     for role in ("client", "worker"):
         code, text = world.admin("token", "new", role, "of-" + role)
-        tokens[role] = expect(f"admin: a {role}'s token", text, "shown this once:", status=0, got_status=code).split("\n")[0]
+        tokens[role] = expect(f"admin: a {role}'s token", text, "goes to standard output, this once.", status=0, got_status=code).split("\n")[0]
     return tokens
 
 
@@ -122,7 +122,7 @@ def ask(client, coordinator):
     client("several projects and none named", "ask_foreman", {"text": "Add search"}, "several projects", SHOP, BLOG, status=1)
     text = client("asks one", "ask_foreman", {"text": "Add search", "repo_url": SHOP}, "Message ", "no foreman")
     client("asks it again", "ask_foreman", {"text": "Add search", "repo_url": "ssh://git@example.org/acme/shop"}, "A repeat of message ",
-           "reword it")
+           "nothing was sent. Reword it", "!within 24 hours")
     coordinator("a project that is not there", "ask_foreman", {"text": "x", "repo_url": "https://example.org/a/b"}, "404",
                 "There are: ", SHOP, "list_projects shows", status=1)
     coordinator("a project that is mistyped", "status", {"repo_url": BLOG.replace("blog", "blgo")}, "404", f"Did you mean {BLOG}? There are: ", status=1)
@@ -134,7 +134,7 @@ def plan(foreman, message):
     foreman("reads its messages", "messages", {}, "1 message", f"message {message} of the user, delivered", "Add search")
     foreman("a plan with mistakes", "plan_create", {"title": "Search", "tasks": [
         {"title": "A", "brief": "a", "depends_on": ["Z"]}, {"title": "A", "brief": "b"}]},
-        "422", "- tasks[0].depends_on[0] names the task", "- tasks has two tasks", "Nothing was made", status=1)
+        "Refused by unix:", "(422): ", "!Unprocessable", "!/v1/", "- tasks[0].depends_on[0] names the task", "- tasks has two tasks", "Nothing was made", status=1)
     text = foreman("a plan", "plan_create", {"title": "Search", "summary": "Why", "tasks": [
         {"title": "Index", "brief": "Build it", "paths": ["src/**"]}, {"title": "Page", "brief": "Show it", "depends_on": ["Index"]}]},
         "version 1, awaiting approval", "It awaits the user's approval: ", "Index", "Page")
@@ -154,14 +154,15 @@ def plan(foreman, message):
 def approve(world, client, coordinator, plan_id, question):
     client("sees what needs the user", "status", {}, f"plan {plan_id} version 2", f"question {question}", "to answer it: ask_foreman", "!brief:")
     coordinator("sees what needs the user", "status", {"repo_url": SHOP}, "2 things for the user", f"plan {plan_id} version 2 of shop awaits approval",
-                'Setting: approval = "always"', f"question {question}", "to answer it: ask_foreman with the user's words; or, at a shell: drawbridge engine answer "
-                + str(question), "Search is planned.", "brief: Build it", "brief: Show it")
+                'Setting: approval = "always"', f"question {question}", f"to answer it: ask_foreman with \"question {question}: \" and the user's words; or, at a shell: drawbridge engine answer {question}", "Search is planned.", "brief: Build it", "brief: Show it")
     coordinator("approves what was shown before", "plan_approve", {"plan": plan_id, "version": 1}, "409", "it is at version 2",
                 "Nothing was approved", "show the user the plan at version 2", status=1)
     coordinator("a plan that is not there", "plan_approve", {"plan": 9999, "version": 1}, "404", "There is no plan 9999", "status shows", status=1)
     text = coordinator("approves, for good", "plan_approve", {"plan": plan_id, "version": 2, "and_stop_asking": True},
                        f"Approved version 2 of plan {plan_id}", "active", "Ready for a worker:", "Index", "!Page",
-                       'approval, from "always" to "never"', "To undo it: drawbridge engine project set")
+                       'approval, from "always" to "never"', "To undo it: drawbridge engine project set shop ")
+    expect("coordinator: nobody works", coordinator("a worker is missing", "status", {"repo_url": SHOP}), "1 task ready for a worker, and none is at work.",
+           "The user starts one, at a shell: drawbridge engine work -- COMMAND")
     undo = shlex.split(re.search(r"To undo it: drawbridge (.*)", text).group(1))
     code, text = world.run(*undo)
     expect("admin: undoes it as it was told", text, 'approval: from "never" to "always"', status=0, got_status=code)
@@ -235,7 +236,7 @@ def main():
             client, coordinator = world.as_role("client", tokens["client"]), world.as_role("coordinator", tokens["client"])
             message = ask(client, coordinator)
             code, text = world.admin("lease", SHOP, "turn", "ttl=600")
-            expect("admin: a lease", text, "Lease ", "for turn", "shown this once:", status=0, got_status=code)
+            expect("admin: a lease", text, "Lease ", "for turn", "goes to standard output, this once.", status=0, got_status=code)
             foreman = world.as_role("foreman", text.split("\n")[0])
             lease = number(r"Lease (\d+)", text)
             plan_id, task, question = plan(foreman, message)

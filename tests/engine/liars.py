@@ -240,7 +240,7 @@ def test_tools():
         liar = Liar(says(answer))
         for offer, tool, arguments, writes in tools():
             status, text = liar.run("call", "--offer", offer, "--yes", "--arguments", json.dumps(arguments), tool, program=BRIDGE)
-            writes = writes and (tool, *arguments) != ("cancel", "plan")  # which reads first
+            writes = writes and tool != "cancel"  # which reads first
             needed = "Outcome unknown: " if writes else "with another answer than this API's"
             if status != 1 or needed not in text or "Approved" in text:
                 wrong[f"{offer}'s {tool} {arguments} for {answer}"] = f"{status} {text}"

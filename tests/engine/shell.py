@@ -105,6 +105,8 @@ def projects(shell):
         shell.type("nearly", line.replace("nope", "dosc"), 1, "dosc", "Did you mean docs? There are: ")
     shell.type("several", "ask hello", 1, "several projects", "project=", "app, docs")
     shell.type("a question is no sentence's end", "project set app preset=claud", 1, "did you mean claude?", "!?.")
+    shell.type("waits for nobody", "ask project=docs write them", 0, "no foreman")
+    shell.type("what gives it one", "status docs", 0, "write them", "to give it a foreman: drawbridge engine project set docs preset=claude\n")
     namesakes(shell)
     return number
 
@@ -131,7 +133,7 @@ def namesakes(shell):
 
 def tokens(shell):
     done = shell.run("token", "new", "worker", "desk")
-    good = re.fullmatch(r"[\w-]{43}\n", done.stdout) and done.returncode == 0 and "(worker, desk), shown this once:" in done.stderr
+    good = re.fullmatch(r"[\w-]{43}\n", done.stdout) and done.returncode == 0 and "(worker, desk) is made; it goes to standard output, this once.\n" in done.stderr
     TAP.ok(good, "token new: the token alone on standard output, the words beside it", (done.stdout, done.stderr))
     number = find(r"Token (\d+)", done.stderr)
     shell.type("good", "token list", 0, f"token {number} | worker | desk")
@@ -196,7 +198,8 @@ def decisions(shell, foreman):
     shell.type("live plans", "project remove app", 1, "has 1 live plan, and can't be removed while it has", "drawbridge engine reject PLAN VERSION", "drawbridge engine cancel plan=PLAN")
     docs = shell.ask("POST", "/plans", {"repo_url": "https://example.org/me/docs", "title": "Big", "tasks": [task(name) for name in "abcd"]})
     shell.type("several reasons", f"approve {docs['id']} 1 and_stop_asking=true", 1, "Nothing was approved", "too_many_tasks",
-               f"drawbridge engine approve {docs['id']} 1 and_stop_asking=true reasons=REASON")
+               f"drawbridge engine approve {docs['id']} 1 and_stop_asking=true reasons=REASON (several of them: 'reasons=[\"approval_required\",\"too_many_tasks\",\"protected_path\"]'")
+    shell.type("their names", "status docs", 0, "why (approval_required): ", "why (too_many_tasks): ", f"to reject it: drawbridge engine reject {docs['id']} 1 REASON\n")
     shell.type("one of them", f"approve {docs['id']} 1 and_stop_asking=true reasons=too_many_tasks", 0, "max_tasks, from 3 to 4")
     second = plan(shell, foreman, "Logout", task("Button"))
     shell.type("a setting that lets no plan wait", "project set app turn_minutes=7", 0, "turn_minutes: from 5 to 7", "!Still waiting")
@@ -231,7 +234,8 @@ def tasks(shell, worker, lease, first, third):
     shell.type("missing", f"review {form}", 2, "state: is required", "It is: drawbridge engine review TASK done|ready")
     work(shell, worker, "failed")
     retry = find(r"to have it done again: drawbridge engine (.*)", shell.type("a failed one is shown", "status app", 0, "has failed tasks: Login",
-                 f"task {form} failed: Form", "exit status 3"))
+                 f"task {form} failed: Form", "exit status 3", "to have it done again: ",
+                 f"to give up what is left of it: drawbridge engine cancel plan={first['id']}\n"))
     shell.type("why", f"plan {first['id']}", 0, f"task {form} failed", "exit status 3")
     shell.type("as it was printed", retry, 0, f"Task {form} is ready")
     work(shell, worker, "review")
@@ -254,7 +258,7 @@ def tasks(shell, worker, lease, first, third):
     shell.type("good", f"cancel {other[0]['id']} dependents=true not needed", 0, "Cancelled 2 tasks")
     shell.type("good", f"retry {other[0]['id']}", 0, f"Task {other[0]['id']} is")
     grey = other[2]["id"]
-    shell.type("a plan as a whole", f"cancel plan={third['id']} out of fashion", 0, f"Cancelled what was left of plan {third['id']} (", f"{grey}), now cancelled")
+    shell.type("a plan as a whole", f"cancel plan={third['id']} out of fashion", 0, f"Cancelled what was left of plan {third['id']} (2 tasks: {other[0]['id']}, {grey}), now cancelled", "!being stopped")
     shell.type("why", "history app limit=8", 0, "out of fashion")
     shell.type("nothing left", f"cancel plan={third['id']}", 1, f"Plan {third['id']} is cancelled")
     shell.type("unknown id", "cancel plan=999999", 1, "no plan 999999")
@@ -262,7 +266,7 @@ def tasks(shell, worker, lease, first, third):
 
 def talk(shell, number):
     shell.type("good", 'ask project=app "Add a login page, with LANG=de = German"', 0, "to project")
-    shell.type("again", 'ask project=app "Add a login page, with LANG=de = German"', 0, "A repeat of message", "reword it")
+    shell.type("again", 'ask project=app "Add a login page, with LANG=de = German"', 0, "A repeat of message", "nothing was sent. Reword it to send it anew.\n", "!within 24 hours")
     shell.type("a slip among the words", "ask projct=app hello", 2, 'no argument "projct"', "Did you mean project?", "write that as text='...'.")
     shell.type("as it says", "ask project=app text='lang=de first'", 0, "to project")
     shell.type("missing", "ask", 2, "text: is required", "It is: drawbridge engine ask [project=PROJECT] TEXT")
@@ -276,12 +280,27 @@ def talk(shell, number):
     shell.type("wrong word", "answer yes please", 2, "question: expected an integer")
 
 
-def holds(shell):
+def holds(shell, worker):
     shell.type("writes are shut", "hold project=app why", 1, "Refused, nothing was sent: this command needs write access", "BRIGADA_ALLOW_WRITES=1",
                BRIGADA_ALLOW_WRITES="0")
     shell.type("good", "hold project=app over the holidays", 0, "project app is on hold, by admin: over the holidays")
     shell.type("it is shown", "status app", 0, "ON HOLD", "over the holidays")
+    held = shell.ask("POST", "/plans", {"repo_url": "app", "title": "Held", "tasks": [task("Wait"), task("Then", "Wait")]})
+    number, first = held["id"], held["tasks"][0]["id"]
+    shell.type("good", f"approve {number} {held['version']}", 0, "Held")
+    text = shell.type("no worker is missing", "status app", 0, "to end the hold: drawbridge engine release project=app\n", "!none is at work")
+    TAP.equal(text.count("to end the hold"), 1, "what has no hold is not to be released")
+    shell.type("good", f"hold task={first} later", 0, "is on hold")
+    shell.type("how each ends", "status app", 0, "release project=app\n", f"release task={first}\n")
+    shell.type("what still holds", f"release plan={number}", 0, "Still ON HOLD (project ", "to end that one: drawbridge engine release project=",
+               "Still ON HOLD (task ", f"to end that one: drawbridge engine release task={first}\n")
+    shell.type("good", f"release task={first}", 0, "has no hold")
     shell.type("good", "release project=app", 0, "has no hold")
+    shell.type("a worker is missing", "status app", 0, "1 task ready for a worker, and none is at work.\n")
+    while shell.ask("GET", f"/tasks/{first}")["state"] != "running":
+        shell.ask("POST", "/jobs/claim", {"worker": "w", "wait": 0}, worker)
+    shell.type("one that runs", f"cancel {first}", 0, "Cancelled 1 task", "What runs of it is being stopped, which may take up to 10 s.", "Then")
+    shell.type("one is one", f"cancel plan={number}", 0, f"(1 task: {held['tasks'][1]['id']}), now cancelled", "!being stopped")
     shell.type("missing", "hold project=app", 2, "reason: is required", "It is: ")
     shell.type("missing", "hold because", 2, "exactly one of plan, task, project", "It is: drawbridge engine hold plan=PLAN|task=TASK|project=PROJECT REASON")
     shell.type("missing", "release", 2, "exactly one of")
@@ -346,11 +365,13 @@ def main():
     first, third = decisions(shell, foreman)
     tasks(shell, worker, lease, first, third)
     talk(shell, number)
-    holds(shell)
+    holds(shell, worker)
     reading(shell)
     shell.type("a token that is over", "status", 1, "has ended", "Unset that", "!This server", BRIGADA_TOKEN=foreman)
     shell.type("over already", f"lease end {lease}", 1, "lease")
-    shell.type("good", "project remove app", 0, "Removed project")
+    after = find(r"stays: drawbridge engine (history \d+)\n", shell.type("good", "project remove app", 0, "Removed project"))
+    shell.type("what happened stays", after, 0, "project.removed")
+    shell.type("its name is free", "history app", 1, "no project \"app\"", "removed is named by its number: drawbridge engine history NUMBER")
     shell.type("removed", "status app", 1, "app")
     printed(words(shell))
     TAP.equal(shell.engine.close(), 0, "the engine ends well")

@@ -477,13 +477,15 @@ append_silence (GString *out, const DbrStep *step, const DbrPart *part, const En
 static void
 append_refusal (GString *out, DbrStep *step, const DbrPart *part, const EngResponse *response)
 {
-  g_autofree char *code = code_of (step, part);
+  gboolean is_person = is_for_shell (step->call);
+  /* What fails by itself refuses nothing: then a model needs all that is known. */
+  g_autofree char *code = is_person || response->status < 500 ? code_of (step, part) : NULL;
   g_autofree char *detail = code ? detail_of (step->call, response) : NULL;
 
   if (detail && *detail)
     {
       g_autofree char *named = by_argument (step, detail);
-      if (!is_for_shell (step->call))
+      if (!is_person)
         g_string_append_printf (out, "Refused%s%s (%u): ", is_write (step) ? " by " : "",
                                 is_write (step) ? dbr_backend_origin (step->call->backend) : "",
                                 response->status);

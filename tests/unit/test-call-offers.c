@@ -41,24 +41,26 @@ test_offers (CallFixture *f, gconstpointer flags)
   } cases[] = {
     { 200, "{\"name\":\"Axe\",\"next\":\"b c\"}", "Axe for a model\nNext: get {\"id\": \"b c\"}",
       "Axe for a person\nNext: people get id='b c'" },
-    { 404, "{\"detail\":\"No axe.\",\"code\":\"none\"}", "answered 404 Not Found: No axe.\nLook.",
+    { 404, "{\"detail\":\"No axe.\",\"code\":\"none\"}", "Refused (404): No axe.\nLook.",
       "No axe.\nLook around." },
-    { 404, "{\"detail\":\"No axe.\",\"code\":\"gone\"}",
-      "answered 404 Not Found: No axe.\nGone for models.", "No axe.\nGone for people." },
-    { 404, "{\"detail\":\"No axe.\",\"code\":\"mine\"}", "answered 404 Not Found: No axe.\nLook.",
+    { 404, "{\"detail\":\"No axe.\",\"code\":\"gone\"}", "Refused (404): No axe.\nGone for models.",
+      "No axe.\nGone for people." },
+    { 404, "{\"detail\":\"No axe.\",\"code\":\"mine\"}", "Refused (404): No axe.\nLook.",
       "No axe.\nMy own, a." },
-    { 401, "{\"detail\":\"Who?\",\"code\":\"bad_token\"}", "answered 401 Unauthorized: Who?",
+    { 401, "{\"detail\":\"Who?\",\"code\":\"bad_token\"}", "Refused (401): Who?",
       "Who?\nTake another." },
     { 422,
       "{\"detail\":\"id is odd.\",\"code\":\"bad\",\"errors\":[{\"field\":\"id\",\"problem\":\"is "
       "odd\"}]}",
-      "answered 422 Unprocessable Content: id is odd.", "id is odd." },
+      "Refused (422): id is odd.", "id is odd." },
     { 422,
       "{\"detail\":\"2 are "
       "wrong.\",\"code\":\"bad\",\"errors\":[{\"field\":\"id\",\"problem\":\"is odd\"},"
       "{\"field\":\"x\",\"problem\":\"is even\"}]}",
-      "answered 422 Unprocessable Content: 2 are wrong.\n- id is odd\n- x is even",
+      "Refused (422): 2 are wrong.\n- id is odd\n- x is even",
       "2 are wrong.\n- id is odd\n- x is even" },
+    { 507, "{\"detail\":\"Full.\",\"code\":\"full\"}", "answered 507 Insufficient Storage: Full.",
+      "Full." },
     /* Not worded by the backend: then a person needs all that is known. */
     { 500, "oops", "answered 500 Internal Server Error: oops",
       "answered 500 Internal Server Error: oops" },
@@ -123,9 +125,8 @@ test_problems_by_argument (CallFixture *f, gconstpointer flags)
       reopen (f, offers[o], fake_backend_port (f->backend));
       call_fixture_script (f, "POST", "/v1/set", 422, body);
       call_fixture_run (f, "set", "{\"hours\":[1],\"title\":\"x\"}");
-      call_fixture_assert_says (f, TRUE,
-                                o ? "title is odd.\n- hours[0]"
-                                  : "422 Unprocessable Content: name is odd.\n- hours[0]");
+      call_fixture_assert_says (
+          f, TRUE, o ? "title is odd.\n- hours[0]" : "(422): title is odd.\n- hours[0]");
       call_fixture_assert_says (
           f, TRUE,
           "\n- hours[0] is odd\n- settings.open.timesheet is odd\n- settings.open is odd\n"

@@ -39,9 +39,9 @@ typedef enum
 {
   SRV_LEASE_IS_DONE,     /* a turn did what it wanted: they stay delivered */
   SRV_LEASE_IS_DETACHED, /* a chat went: the user's wait again */
-  SRV_LEASE_IS_FAILED,   /* crashed or expired: all wait again, SRV_MAX_DELIVERIES times at most; then they are given
+  SRV_LEASE_IS_FAILED, /* crashed or expired: all wait again, SRV_MAX_DELIVERIES times at most; then they are given
                           * up, and those that were with them begin afresh */
-  SRV_LEASE_IS_STOPPED,  /* the engine ended, not the turn: all wait again, and it doesn't count */
+  SRV_LEASE_IS_STOPPED, /* the engine ended, not the turn: all wait again, and it doesn't count */
 } SrvLeaseEnd;
 /* What the engine itself said counts as answered once its lease ended well: done or detached. @how, @text: the event. */
 void

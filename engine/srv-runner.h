@@ -29,7 +29,7 @@ typedef struct
   const char *socket;       /* where the engine listens: what foremen connect to */
   const char *state_folder; /* "turns" below it holds the private folders */
   const char *const
-      *states;         /* nullable: folders of engines (srv_checkout_states()), this one's too; outlives */
+      *states; /* nullable: folders of engines (srv_checkout_states()), this one's too; outlives */
   const char *bridge;  /* nullable: "drawbridge" beside this program */
   const char *keeper;  /* nullable: srv_place_keeper() */
   SrvConfine *confine; /* transfer full; nullable: nothing is started, and each turn says why */

@@ -60,7 +60,7 @@ typedef enum
   SRV_FIND_PROJECT_MESSAGES_NEEDING_ALONE,
   SRV_FIND_PROJECT_MESSAGES_NEEDING,
   SRV_FIND_MESSAGES_FAILED, /* project a: of those the ones that turns failed over; oldest first */
-  SRV_FIND_MESSAGES_SAME, /* project a, hash b */
+  SRV_FIND_MESSAGES_SAME,   /* project a, hash b */
   SRV_FIND_QUESTIONS_OPEN,
   SRV_FIND_PROJECT_QUESTIONS_OPEN,
   SRV_FIND_NOTES_OF_TASK, /* task a */
@@ -84,8 +84,8 @@ typedef enum
   SRV_STORE_FULL,      /* disk or quota: 507 */
   SRV_STORE_READ_ONLY, /* 503 */
   SRV_STORE_DAMAGED,   /* 503 */
-  SRV_STORE_REPLACED,  /* its file, or one beside it, is not where it was: 503; nothing of that is kept */
-  SRV_STORE_BROKEN,    /* input/output error and everything else: 503 */
+  SRV_STORE_REPLACED, /* its file, or one beside it, is not where it was: 503; nothing of that is kept */
+  SRV_STORE_BROKEN, /* input/output error and everything else: 503 */
 } SrvStoreFailure;
 
 /**

@@ -16,8 +16,8 @@ typedef struct
   const SrvWorld *world; /* nullable; set before opening */
   SrvActor admin, client, worker;
   SrvActor runner; /* the engine itself */
-  json_t *last; /* the last body; borrowed by tests until the next request */
-  guint status; /* and its status */
+  json_t *last;    /* the last body; borrowed by tests until the next request */
+  guint status;    /* and its status */
   char *etag, *location;
 } SrvFixture;
 

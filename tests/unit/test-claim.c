@@ -7,10 +7,12 @@
 #include <jansson.h>
 #include <string.h>
 
-static const char job[]
-    = "{\"job\":{\"id\":5,\"heartbeat_seconds\":20},\"task\":{\"id\":1,\"title\":\"t\",\"brief\":\"b\",\"paths\":[\"src/**\"],"
-      "\"branch\":null,\"notes\":[{\"text\":\"n\"}]},\"plan\":{\"id\":2,\"title\":\"p\",\"summary\":null},"
-      "\"project\":{\"id\":3,\"name\":\"shop\",\"repo_url\":\"https://git.example/a/shop\",\"checkout\":\"/x\"}}";
+static const char job[] = "{\"job\":{\"id\":5,\"heartbeat_seconds\":20},\"task\":{\"id\":1,"
+                          "\"title\":\"t\",\"brief\":\"b\",\"paths\":[\"src/**\"],"
+                          "\"branch\":null,\"notes\":[{\"text\":\"n\"}]},\"plan\":{\"id\":2,"
+                          "\"title\":\"p\",\"summary\":null},"
+                          "\"project\":{\"id\":3,\"name\":\"shop\",\"repo_url\":\"https://"
+                          "git.example/a/shop\",\"checkout\":\"/x\"}}";
 
 static SrvClaim
 judge (const char *text)
@@ -26,17 +28,16 @@ test_whole (void)
   g_assert_cmpint (judge (job), ==, SRV_CLAIM_JOB);
   g_assert_cmpint (judge ("{\"job\":null,\"waiting\":{\"code\":\"held\",\"text\":\"why\"}}"), ==,
                    SRV_CLAIM_NOTHING);
-  static const char *const strange[]
-      = { "{}",
-          "null",
-          "[1]",
-          "7",
-          "\"job\"",
-          "{\"job\":null}",
-          "{\"waiting\":{\"code\":\"held\",\"text\":\"why\"}}",
-          "{\"job\":null,\"waiting\":{\"code\":\"held\"}}",
-          "{\"job\":null,\"waiting\":{\"code\":1,\"text\":\"why\"}}",
-          "{\"job\":null,\"waiting\":\"why\"}" };
+  static const char *const strange[] = { "{}",
+                                         "null",
+                                         "[1]",
+                                         "7",
+                                         "\"job\"",
+                                         "{\"job\":null}",
+                                         "{\"waiting\":{\"code\":\"held\",\"text\":\"why\"}}",
+                                         "{\"job\":null,\"waiting\":{\"code\":\"held\"}}",
+                                         "{\"job\":null,\"waiting\":{\"code\":1,\"text\":\"why\"}}",
+                                         "{\"job\":null,\"waiting\":\"why\"}" };
   for (gsize i = 0; i < G_N_ELEMENTS (strange); i++)
     g_assert_cmpint (judge (strange[i]), ==, SRV_CLAIM_STRANGE);
 }
@@ -48,7 +49,8 @@ judge_changed (const char *object, const char *member, const char *value)
   json_auto_t *root = json_loads (job, 0, NULL);
   json_t *holder = json_object_get (root, object);
   if (value != NULL)
-    json_object_set_new (holder, member, json_loads (value, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
+    json_object_set_new (holder, member,
+                         json_loads (value, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
   else
     json_object_del (holder, member);
   char *text = json_dumps (root, 0);

@@ -15,6 +15,8 @@
 
 #include <glib/gi18n.h>
 #include <glib/gstdio.h>
+
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,14 +104,22 @@ backup (const char *state, const char *to, gboolean may_replace, GError **error)
   return TRUE;
 }
 
-/* The file that was named, or the default one; FALSE: it can't be trusted, which was said. Takes and gives *state. */
+/* The file that was named, or the default one; FALSE: it isn't there or can't be trusted, which was said. Takes and gives
+ * *state. */
 static gboolean
 state_find (char **state, const char *command)
 {
   g_autofree char *problem = NULL;
   g_autofree char *named = *state ? *state : dbr_place_state ();
+  GStatBuf about;
 
-  *state = srv_folder_resolve_state (named, &problem);
+  *state = NULL;
+  if (g_lstat (named, &about) != 0 && (errno == ENOENT || errno == ENOTDIR))
+    problem = g_strdup_printf (_ ("there is no state file %s: \"drawbridge engine serve\" makes it "
+                                  "where there is none, --state FILE names another one"),
+                               named);
+  else
+    *state = srv_folder_resolve_state (named, &problem);
   if (problem)
     g_printerr ("drawbridge-engine %s: %s\n", command, problem);
   return !problem;
@@ -244,12 +254,16 @@ on_print_error (const char *text)
   put_safe (stderr, text);
 }
 
-/* A message of the log is one line. */
+/* A message of the log is one line, and what we tell whoever runs us looks as all that we tell. */
 static GLogWriterOutput
 on_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer user_data)
 {
   g_autofree GLogField *copies = g_memdup2 (fields, n_fields * sizeof *fields);
   g_autoptr (GString) safe = g_string_new (NULL);
+  /* Faults of ours and words of libraries keep where they come from. */
+  gboolean is_plain = (level & (G_LOG_LEVEL_WARNING | G_LOG_LEVEL_MESSAGE)) != 0
+                      && (level & G_LOG_FLAG_FATAL) == 0
+                      && !g_log_writer_is_journald (fileno (stderr));
 
   for (gsize i = 0; i < n_fields; i++)
     if (strcmp (copies[i].key, "MESSAGE") == 0)
@@ -258,7 +272,13 @@ on_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer 
         copies[i].value = safe->str;
         copies[i].length = -1;
       }
-  return g_log_writer_default (level, copies, n_fields, user_data);
+    else if (strcmp (copies[i].key, "GLIB_DOMAIN") == 0
+             && g_strcmp0 (copies[i].value, G_LOG_DOMAIN) != 0)
+      is_plain = FALSE;
+  if (!is_plain)
+    return g_log_writer_default (level, copies, n_fields, user_data);
+  g_printerr ("drawbridge-engine: %s\n", safe->str);
+  return G_LOG_WRITER_HANDLED;
 }
 
 int

@@ -241,7 +241,7 @@ end_earlier_turns (SrvRunner *self)
   g_autofree char *cursor = NULL;
   guint count = srv_turn_folder_clean (self->base, CLEAN_WAIT_MS);
   if (count > 0)
-    g_message ("cleaned up after %u turns of an earlier run", count);
+    g_message ("cleaned up after %u turn%s of an earlier run", count, count == 1 ? "" : "s");
   do
     {
       const char *query[]
@@ -336,7 +336,8 @@ srv_runner_free (SrvRunner *self)
   if (over)
     {
       /* Answers may still come for it: the process ends, and it with that. */
-      g_message ("%u turns did not end in time", g_hash_table_size (self->turns));
+      guint count = g_hash_table_size (self->turns);
+      g_message ("%u turn%s did not end in time", count, count == 1 ? "" : "s");
       return;
     }
   g_source_remove (patience);

@@ -96,5 +96,6 @@ srv_stray_end (void)
     }
   while (count > 0 && g_get_monotonic_time () < until);
   if (count > 0)
-    g_message ("%u processes of a command that killed its keeper may still be there", count);
+    g_message ("%u process%s of a command that killed its keeper may still be there", count,
+               count == 1 ? "" : "es");
 }

@@ -30,7 +30,15 @@ srv_folder_problem (const char *folder)
     return g_strdup_printf ("%s is not a folder", folder);
   if (S_ISLNK (link.st_mode) && link.st_uid != geteuid () && link.st_uid != 0)
     return g_strdup_printf ("the link %s must be yours: who owns it can lead it elsewhere", folder);
-  if (about.st_uid != geteuid () || (about.st_mode & OTHERS_WRITE) != 0)
+  /* What is shared is no fault of its mode. */
+  if ((about.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH))
+    return g_strdup_printf ("%s is everybody's folder: the engine's files need one of their own, "
+                            "such as %s/drawbridge",
+                            folder, strcmp (folder, "/") == 0 ? "" : folder);
+  if (about.st_uid != geteuid ())
+    return g_strdup_printf ("the folder %s must be yours: the engine's files need one of their own",
+                            folder);
+  if ((about.st_mode & OTHERS_WRITE) != 0)
     return g_strdup_printf ("the folder %s must be yours and writable for you only (chmod 700)",
                             folder);
   return NULL;

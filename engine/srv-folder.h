@@ -11,7 +11,7 @@
 G_BEGIN_DECLS
 
 /* Is @folder ours, and writable for nobody else? The same of a link to it: ours, or the system's. NULL: yes; else
- * a sentence that says what to do (transfer full). A folder that can't be looked at is one, with errno set. */
+ * a sentence that says what to do (transfer full); a folder that is shared on purpose (/tmp) isn't to be changed, but left. A folder that can't be looked at is one, with errno set. */
 char *
 srv_folder_problem (const char *folder);
 /* The state file as it is named from the root, links in its folders followed: what is hidden from commands, and what

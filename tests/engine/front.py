@@ -448,9 +448,14 @@ def sockets():
     done = run("check", "--state", copy)
     tap.ok(done.returncode == 0 and ": sound. Checked: " in done.stdout, "it is sound", done.stdout + done.stderr)
     tap.equal(stat.S_IMODE(os.stat(copy).st_mode), 0o600, "and for its owner only")
-    done = run("backup", "--state", engine.state + ".not", copy)
-    tap.ok(done.returncode == 1 and "can't open" in done.stderr, "no state, no backup", done.stderr)
-    tap.ok(not os.path.exists(engine.state + ".not"), "and none is made")
+    shared = f"/tmp/there-is-none-{os.getpid()}.db"
+    for nothing in (engine.state + ".not", engine.state + "/not", "/nowhere/engine.db", shared):
+        for words in (["backup", copy], ["check"]):
+            done = run(*words, "--state", nothing)
+            tap.ok(done.returncode == 1 and done.stdout == "" and "chmod" not in done.stderr and done.stderr.startswith(
+                f'drawbridge-engine {words[0]}: there is no state file {nothing}: "drawbridge engine serve" makes it'),
+                f"{words[0]} of {nothing.replace(str(engine.folder), '')}: nothing is there", done.stderr)
+    tap.ok(not os.path.exists(engine.state + ".not") and not os.path.exists(shared), "and none is made")
     admin = engine.admin()
     engine.stop(kill=True)
     tap.ok(os.path.exists(engine.socket), "killed, it leaves its socket")
@@ -506,7 +511,9 @@ def state_folders():
             done = subprocess.run([PROGRAM, *command, "--state", str(state)], capture_output=True, text=True, timeout=WATCHDOG_S)
             tap.ok(done.returncode == 1 and words in done.stderr, f"{command[0]}: {name}", done.stderr)
 
-    for mode in (0o777, 0o770, 0o1777):
+    folder.chmod(0o1777)
+    refused(engine.state, f"{folder} is everybody's folder: the engine's files need one of their own", "a state in a folder that is shared")
+    for mode in (0o777, 0o770):
         folder.chmod(mode)
         refused(engine.state, f"the folder {folder} must be yours and writable for you only (chmod 700)", f"a state folder of mode {mode:o}")
     link.symlink_to(folder)
@@ -514,7 +521,7 @@ def state_folders():
     folder.chmod(0o700)
     if os.geteuid() == 0:
         os.chown(folder, 12345, -1)
-        refused(engine.state, "must be yours", "a state folder of somebody else")
+        refused(engine.state, f"the folder {folder} must be yours: ", "a state folder of somebody else")
         os.chown(folder, 0, -1)
         os.lchown(link, 12345, -1)
         refused(link / "engine.db", "the link", "a link of somebody else")

@@ -459,6 +459,27 @@ test_output_end (void)
     }
 }
 
+/* What an engine ignores for itself, its commands don't. */
+static void
+test_signals (void)
+{
+  SrvProcessEnd end;
+  int value;
+  g_auto (GStrv) names = g_strsplit ("XFSZ PIPE", " ", -1);
+  void (*xfsz) (int) = signal (SIGXFSZ, SIG_IGN);
+  void (*pipe) (int) = signal (SIGPIPE, SIG_IGN);
+  for (gsize i = 0; names[i] != NULL; i++)
+    {
+      g_autofree char *script = g_strdup_printf ("kill -%s $$; echo ignored", names[i]);
+      g_autofree char *output = run (&(Case){ .script = script }, &end, &value);
+      g_assert_cmpstr (output, ==, "");
+      g_assert_cmpint (end, ==, SRV_PROCESS_SIGNALLED);
+      g_assert_cmpint (value, ==, i == 0 ? SIGXFSZ : SIGPIPE);
+    }
+  signal (SIGXFSZ, xfsz);
+  signal (SIGPIPE, pipe);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -483,6 +504,7 @@ main (int argc, char **argv)
   g_test_add_func ("/process/limit", test_limit);
   g_test_add_func ("/process/parent-killed", test_parent_killed);
   g_test_add_func ("/process/flood", test_flood);
+  g_test_add_func ("/process/signals", test_signals);
   g_test_add_func ("/process/usage", test_usage);
   g_test_add_func ("/process/output", test_output);
   g_test_add_func ("/process/output-end", test_output_end);

@@ -145,8 +145,10 @@ read_credentials (DbrBackend *self)
     }
   if (def->path == NULL)
     {
-      set_problem (self,
-                   g_strdup_printf ("no credentials for %s: set %s", self->origin, def->token_env));
+      set_problem (self, g_strdup_printf ("no credentials for %s: set %s%s%s%s", self->origin,
+                                          def->token_env, def->token_from ? " (" : "",
+                                          def->token_from ? def->token_from : "",
+                                          def->token_from ? ")" : ""));
       return;
     }
   read_password (self, def);

@@ -28,6 +28,7 @@ sign_in_free (DbrSignInDef *self)
   g_free (self->password_member);
   g_free (self->token_member);
   g_free (self->renew_403);
+  g_free (self->token_from);
   g_free (self);
 }
 
@@ -91,7 +92,7 @@ read_sign_in (DbrLoader *loader, const xmlNode *node, DbrBackendDef *backend)
 {
   if (!dbr_loader_form (loader, node,
                         "token-env user-env password-env default-user default-password path "
-                        "user-member password-member token renew-403",
+                        "user-member password-member token renew-403 token-from",
                         ""))
     return;
   sign_in_free (backend->sign_in);
@@ -106,6 +107,7 @@ read_sign_in (DbrLoader *loader, const xmlNode *node, DbrBackendDef *backend)
   self->password_member = dbr_xml_attribute (node, "password-member");
   self->token_member = dbr_xml_attribute (node, "token");
   self->renew_403 = dbr_xml_attribute (node, "renew-403");
+  self->token_from = dbr_xml_attribute (node, "token-from");
   g_autofree char *path = dbr_xml_attribute (node, "path");
   if (path)
     self->path = read_path (loader, node, "path");
@@ -121,6 +123,9 @@ read_sign_in (DbrLoader *loader, const xmlNode *node, DbrBackendDef *backend)
                || self->user_member || self->password_member || self->token_member
                || self->renew_403))
     says = _ ("<sign-in> says how a token is asked for but has no path; add path, or keep only "
+              "token-env");
+  else if (self->token_from && !self->token_env)
+    says = _ ("<sign-in> says where a token comes from but not which variable takes it; add "
               "token-env");
   else if (!self->default_user != !self->default_password)
     says = _ ("<sign-in> has one of default-user and default-password; give both or none");

@@ -145,7 +145,8 @@ typedef struct
   char *default_user, *default_password;     /* nullable; for loopback origins only */
   char *path;                                /* nullable: only a fixed token */
   char *user_member, *password_member, *token_member;
-  char *renew_403; /* nullable */
+  char *renew_403;  /* nullable */
+  char *token_from; /* nullable: where a token comes from, for who has none */
 } DbrSignInDef;
 
 typedef struct

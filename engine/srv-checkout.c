@@ -223,6 +223,17 @@ srv_checkout_look (const SrvCheckout *self, gboolean *out_whole, GError **error)
   return look != SRV_LOOK_FOUND || refuse ("holds an engine's own folder", found, error);
 }
 
+gboolean
+srv_checkout_keeps_apart (const SrvCheckout *self, const char *secret, GError **error)
+{
+  g_autofree char *real = secret != NULL ? srv_checkout_resolve (secret) : NULL;
+  if (real == NULL || !srv_checkout_is_within (real, self->path))
+    return TRUE;
+  g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_ACCES,
+               "holds the worker's token file, %s: keep it elsewhere", real);
+  return FALSE;
+}
+
 void
 srv_checkout_free (SrvCheckout *self)
 {

@@ -40,6 +40,15 @@ srv_checkout_open (const char *path, const char *const *states, GError **error);
  */
 gboolean
 srv_checkout_look (const SrvCheckout *self, gboolean *out_whole, GError **error);
+/**
+ * srv_checkout_keeps_apart:
+ * @secret: (nullable): a file, which need not be there
+ *
+ * Errors: G_FILE_ERROR_ACCES, with a message as of srv_checkout_open(): @secret lies in it. Other commands run there too,
+ * which don't have it hidden; and who may write around it could move it.
+ */
+gboolean
+srv_checkout_keeps_apart (const SrvCheckout *self, const char *secret, GError **error);
 void
 srv_checkout_free (SrvCheckout *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SrvCheckout, srv_checkout_free)

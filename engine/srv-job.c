@@ -428,19 +428,28 @@ find_checkout (const SrvJobSettings *settings, DbrJson claim, GError **error)
       return NULL;
     }
   g_autoptr (SrvCheckout) checkout = srv_checkout_open (path, settings->states, error);
-  if (checkout == NULL)
-    g_prefix_error (error, "the checkout %s ", path);
-  g_autofree char *secret
-      = settings->token_file != NULL ? srv_checkout_resolve (settings->token_file) : NULL;
-  if (checkout != NULL && secret != NULL && srv_checkout_is_within (secret, checkout->path))
+  if (checkout == NULL || !srv_checkout_keeps_apart (checkout, settings->token_file, error))
     {
-      /* Other commands run there too, which don't have it hidden; and who may write around it could move it. */
-      g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_ACCES,
-                   "the checkout %s holds the worker's token file, %s: keep it elsewhere",
-                   checkout->path, secret);
+      g_prefix_error (error, "the checkout %s ", checkout != NULL ? checkout->path : path);
       return NULL;
     }
   return g_steal_pointer (&checkout);
+}
+
+/* FALSE: a relative path that leads nowhere. The folder where the worker was started was looked in before. */
+static gboolean
+is_command_there (const char *command, const SrvCheckout *checkout, GError **error)
+{
+  g_autofree char *path = g_build_filename (checkout->path, command, NULL);
+  if (strchr (command, '/') == NULL || g_path_is_absolute (command)
+      || g_file_test (path, G_FILE_TEST_EXISTS))
+    return TRUE;
+  g_autofree char *here = g_get_current_dir ();
+  g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+               "there is no %s, neither in the checkout %s nor in the folder where the worker was "
+               "started, %s",
+               command, checkout->path, here);
+  return FALSE;
 }
 
 static gboolean
@@ -448,7 +457,7 @@ start (SrvJobRun *self, DbrJson claim, GError **error)
 {
   const SrvJobSettings *settings = self->settings;
   g_autoptr (SrvCheckout) checkout = find_checkout (settings, claim, error);
-  if (checkout == NULL)
+  if (checkout == NULL || !is_command_there (settings->command[0], checkout, error))
     return FALSE;
   const SrvConfineView view
       = { .checkout = checkout, .secret = settings->token_file, .program = settings->command[0] };

@@ -27,7 +27,7 @@ typedef struct
   SrvClient *client;
   const SrvConfine *confine;
   const char *keeper;           /* srv_place_keeper() */
-  const char *const *command;   /* words */
+  const char *const *command;   /* words; a relative path leads from the checkout */
   const char *const *variables; /* nullable: names of more variables that the command gets */
   const char *checkout;         /* nullable: the project's */
   const char *token_file;       /* nullable: not to be seen; in no checkout */

@@ -7,9 +7,11 @@
 #include "srv-place.h"
 
 #include "dbr-place.h"
+#include "dbr-text.h"
 #include "dbr-token.h"
 
 #include <glib/gi18n.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,6 +72,9 @@ srv_place_command_problem (const char *command, const char *folder)
     path = g_build_filename (folder, command, NULL);
   else
     return NULL;
+  if (path == NULL && g_file_test (command, G_FILE_TEST_IS_REGULAR))
+    return g_strdup_printf (_ ("there is no command %s in PATH; the one of this folder is ./%s"),
+                            command, command);
   if (path == NULL)
     return g_strdup_printf (_ ("there is no command %s in PATH"), command);
   if (!g_file_test (path, G_FILE_TEST_IS_REGULAR))
@@ -77,6 +82,37 @@ srv_place_command_problem (const char *command, const char *folder)
   return g_file_test (path, G_FILE_TEST_IS_EXECUTABLE)
              ? NULL
              : g_strdup_printf (_ ("%s can't be executed"), path);
+}
+
+char *
+srv_place_find_command (const char *command, const char *checkout, char **out_problem)
+{
+  g_autofree char *folder = g_path_get_dirname (command);
+  g_autofree char *name = g_path_get_basename (command);
+  *out_problem = NULL;
+  if (strchr (command, '/') != NULL && !g_path_is_absolute (command))
+    {
+      g_autofree char *here = g_canonicalize_filename (".", NULL);
+      if (g_file_test (command, G_FILE_TEST_IS_REGULAR))
+        {
+          /* Links to the folder are followed as they are now; the file keeps the name that it was called by. */
+          g_autofree char *from_here = g_strconcat (here, "/", folder, NULL);
+          g_autofree char *real = realpath (from_here, NULL);
+          char *found = g_build_filename (real != NULL ? real : from_here, name, NULL);
+          *out_problem = srv_place_command_problem (found, NULL);
+          return found;
+        }
+      g_autofree char *there = checkout != NULL ? g_build_filename (checkout, command, NULL) : NULL;
+      if (there != NULL && !g_file_test (there, G_FILE_TEST_IS_REGULAR))
+        {
+          *out_problem = g_strdup_printf (_ ("there is no command %s, neither in this folder, %s, "
+                                             "nor in the checkout, %s"),
+                                          command, here, checkout);
+          return g_strdup (command);
+        }
+    }
+  *out_problem = srv_place_command_problem (command, checkout);
+  return g_strdup (command);
 }
 
 static char *
@@ -98,8 +134,11 @@ find_token (const SrvPlaceOptions *options, const char *fallback_file, GError **
 char *
 srv_place_problem (guint status, const char *problem, const char *remedy)
 {
-  return status == 401 || status == 403 ? g_strdup_printf ("%s\n%s", problem, remedy)
-                                        : g_strdup (problem);
+  g_autoptr (GString) text = g_string_new (NULL);
+  dbr_text_append_safe (text, problem, -1, DBR_TEXT_ONE_LINE);
+  if (status == 401 || status == 403)
+    g_string_append_printf (text, "\n%s", remedy);
+  return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
 static const char *

@@ -24,14 +24,20 @@ srv_place_keeper (void);
 char *
 srv_place_command_problem (const char *command, const char *folder);
 
+/* @command as it is to be executed in @checkout (nullable: not known yet): a relative path is made an absolute one if it
+ * leads from the folder that we are in to a file; else it is one of the checkout's. Transfer full. *out_problem: as
+ * srv_place_command_problem(). */
+char *
+srv_place_find_command (const char *command, const char *checkout, char **out_problem);
+
 typedef struct
 {
   char *socket;     /* nullable: BRIGADA_SOCKET, else BRIGADA_URL, else the default place */
   char *token_file; /* nullable: BRIGADA_TOKEN, else what @fallback_file says */
 } SrvPlaceOptions;
 
-/* A problem with what is to be done about it, when that is a token (status 401 or 403, or none was found): @remedy says
- * where a good one comes from. Transfer full. */
+/* A problem, made one line, with what is to be done about it, when that is a token (status 401 or 403, or none was
+ * found): @remedy says where a good one comes from, on a line of its own. To be printed as it is. Transfer full. */
 char *
 srv_place_problem (guint status, const char *problem, const char *remedy);
 

@@ -112,11 +112,19 @@ static void G_GNUC_PRINTF (1, 2) say (const char *format, ...)
   g_printerr ("drawbridge-engine work: %s\n", safe->str);
 }
 
-/* @text: may have a second line, of ours: what to do. */
+/* @whole: of srv_place_problem(): its second line is ours. */
 static void
-refuse (Worker *self, const char *text)
+say_problem (const char *whole)
 {
-  g_printerr ("drawbridge-engine work: %s\n", text);
+  g_printerr ("drawbridge-engine work: %s\n", whole);
+}
+
+/* @status: of the answer that said so; 0: none did */
+static void
+refuse (Worker *self, guint status, const char *problem)
+{
+  g_autofree char *whole = srv_place_problem (status, problem, _ (remedy));
+  say_problem (whole);
   self->status = 1;
   g_main_loop_quit (self->loop);
 }
@@ -130,7 +138,7 @@ on_job_done (SrvJobEnd end, const char *text, gpointer user_data)
   if (end == SRV_JOB_UNSTARTED)
     {
       /* The next one would end the same way. */
-      refuse (self, _ ("it stops here: no command can be started as this worker was told to"));
+      refuse (self, 0, _ ("it stops here: no command can be started as this worker was told to"));
       return;
     }
   next_soon (self, 0);
@@ -211,7 +219,7 @@ handle_strange (Worker *self, const char *problem)
   if (self->answered)
     try_again_later (self, problem);
   else
-    refuse (self, problem);
+    refuse (self, 0, problem);
 }
 
 static void
@@ -264,11 +272,7 @@ on_claimed (guint status, DbrJson body, const GError *error, gpointer user_data)
   if (g_error_matches (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_ANSWER))
     handle_strange (self, problem);
   else if (status == 0 || (status >= 400 && status < 500 && status != 429))
-    {
-      /* The engine's own trouble passes; ours doesn't. */
-      g_autofree char *whole = srv_place_problem (status, problem, _ (remedy));
-      refuse (self, whole);
-    }
+    refuse (self, status, problem); /* the engine's own trouble passes; ours doesn't */
   else
     try_again_later (self, problem);
 }
@@ -333,15 +337,16 @@ work (Worker *self)
   return self->status;
 }
 
-/* What could only fail one job after the other is refused before the first. NULL: nothing. Transfer full. */
+/* What could only fail one job after the other is refused before the first. NULL: nothing. Transfer full.
+ * @command: in, out: made absolute, if it is one of this folder. */
 static char *
-find_problem (const Options *options, const char *const *states, const char *command)
+find_problem (const Options *options, const char *const *states, char **command)
 {
   g_autoptr (GError) error = NULL;
   for (gsize i = 0; options->projects != NULL && options->projects[i] != NULL; i++)
     if (*options->projects[i] == '\0')
       return g_strdup (_ ("--project takes the number, name or repository URL of a project"));
-  if (command == NULL)
+  if (*command == NULL)
     return g_strdup (_ ("say which command does the jobs: work -- COMMAND [ARGUMENT...]"));
   if (options->checkout != NULL && !g_path_is_absolute (options->checkout))
     return g_strdup (_ ("--checkout takes an absolute path"));
@@ -351,13 +356,19 @@ find_problem (const Options *options, const char *const *states, const char *com
     {
       g_autoptr (SrvCheckout) checkout = srv_checkout_open (options->checkout, states, &error);
       gboolean whole = TRUE;
-      if (checkout == NULL || !srv_checkout_look (checkout, &whole, &error))
+      if (checkout == NULL
+          || !srv_checkout_keeps_apart (checkout, options->place.token_file, &error)
+          || !srv_checkout_look (checkout, &whole, &error))
         return g_strdup_printf ("--checkout %s %s", options->checkout, error->message);
       if (!whole)
         say (_ ("%s has too many names to look for other engines' folders in all of it"),
              checkout->path);
     }
-  return srv_place_command_problem (command, options->checkout);
+  char *problem = NULL;
+  char *given = *command;
+  *command = srv_place_find_command (given, options->checkout, &problem);
+  g_free (given);
+  return problem;
 }
 
 /* @command: words, the first is there. */
@@ -378,7 +389,7 @@ work_as_told (Options *options, const char *const *command, const char *const *s
       g_autofree char *whole = srv_place_problem (
           g_error_matches (error, SRV_CLIENT_ERROR, SRV_CLIENT_ERROR_TOKEN) ? 401 : 0,
           error->message, _ (remedy));
-      say ("%s", whole);
+      say_problem (whole);
       return 1;
     }
   g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
@@ -428,12 +439,12 @@ srv_cmd_work (int argc, char **argv)
           &status))
     return status;
   g_auto (GStrv) states = srv_checkout_states ((const char *const *) options.states);
-  g_autofree char *problem
-      = find_problem (&options, (const char *const *) states, argc > 1 ? argv[1] : NULL);
+  g_auto (GStrv) command = g_strdupv (argv + 1);
+  g_autofree char *problem = find_problem (&options, (const char *const *) states, &command[0]);
   if (problem != NULL)
     {
       say ("%s", problem);
       return 2;
     }
-  return work_as_told (&options, (const char *const *) (argv + 1), (const char *const *) states);
+  return work_as_told (&options, (const char *const *) command, (const char *const *) states);
 }

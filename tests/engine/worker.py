@@ -117,8 +117,8 @@ class Yard:
                 seen = event["seq"]
         raise SystemExit(f"no {kind} came in {WATCHDOG_S} s")
 
-    def run(self, *words, **env):
-        return subprocess.run([PROGRAM, *words], env=self.env(**env), check=False, capture_output=True, text=True,
+    def run(self, *words, cwd=None, **env):
+        return subprocess.run([PROGRAM, *words], env=self.env(**env), cwd=cwd, check=False, capture_output=True, text=True,
                               timeout=WATCHDOG_S)
 
     def close(self):
@@ -137,7 +137,10 @@ def test_refusals():
             (["--", "/nowhere/nosuch"], "there is no command /nowhere/nosuch"),
             (["--", str(plain)], f"{plain} can't be executed"),
             (["--", "/tmp"], "there is no command /tmp"),
-            (["--checkout", str(yard.checkout), "--", "./nosuch"], "there is no command " + str(yard.checkout) + "/"),
+            (["--checkout", str(yard.checkout), "--", "./nosuch"], "there is no command ./nosuch, neither in this folder, "
+             f"{os.getcwd()}, nor in the checkout, {yard.checkout}"),
+            (["--checkout", str(yard.checkout), "--token-file", str(yard.checkout / "desk.token"), "--", "true"],
+             f"--checkout {yard.checkout} holds the worker's token file, {os.path.realpath(yard.checkout)}/desk.token: keep it elsewhere"),
             (["--checkout", "/nowhere", "--", "true"], "--checkout /nowhere is no folder"),
             (["--checkout", str(plain), "--", "true"], f"--checkout {plain} is no folder"),
             (["--checkout", "here", "--", "true"], "--checkout takes an absolute path"),
@@ -171,9 +174,13 @@ def test_tokens():
         TAP.ok(done.returncode == 1 and (name == "an unreadable" or "drawbridge engine token new worker NAME" in done.stderr),
                f"work with {name} token says how to get one", done.stderr)
         TAP.ok("works for" not in done.stderr, "and doesn't say that it works", done.stderr)
+        lines = done.stderr.splitlines()
+        TAP.ok("\\n" not in done.stderr and (name == "an unreadable" or len(lines) == 2 and lines[1].startswith('"drawbridge engine token new')),
+               "what to do has a line of its own", done.stderr)
     for name, token in (("none", None), ("a client's", client), ("a worker's", yard.worker), ("nobody's", "A" * 43)):
         done = yard.run("attach", "--", "true", BRIGADA_TOKEN=token)
-        TAP.ok(done.returncode == 1 and "Attaching takes an admin's token" in done.stderr, f"attach with {name} token says which it needs", done.stderr)
+        TAP.ok(done.returncode == 1 and "\nAttaching takes an admin's token" in done.stderr and "\\n" not in done.stderr,
+               f"attach with {name} token says which it needs", done.stderr)
     TAP.ok("else of BRIGADA_TOKEN, else" in done.stderr and "admin's own file" in yard.run("attach", "--help").stdout, "and which it takes")
     yard.close()
 
@@ -219,6 +226,46 @@ def test_given_back():
         TAP.equal((state["state"], state["attempt"]), ("ready", 0), "the task is ready again, the attempt not counted")
         TAP.equal(len(yard.events("job.returned")), n, "one job was claimed, not all")
     TAP.ok("could not start its command" in yard.events("job.returned")[-1], "history says why", yard.events("job.returned"))
+    yard.close()
+
+
+def put_script(path, words):
+    path.write_text(f"#!/bin/sh\necho {words}\n")
+    path.chmod(0o755)
+
+
+def test_program():
+    """A relative path is one of the folder where the command was typed; else of the checkout."""
+    yard = Yard()
+    tasks = yard.plan("one", "two", "three", "four", "five")
+    mine = yard.engine.folder / "mine" / "deep"
+    mine.mkdir(parents=True)
+    (yard.engine.folder / "way").symlink_to(mine)
+    put_script(mine / "wk.sh", "of mine")
+    put_script(mine.parent / "up.sh", "of above")
+    put_script(yard.checkout / "wk.sh", "of the checkout")
+    put_script(yard.checkout / "own.sh", "of the checkout")
+    (mine / "plain.sh").write_text("")
+    for command, options, says in (("./wk.sh", [], "of mine"), ("../deep/wk.sh", ["--checkout", str(yard.checkout)], "of mine"),
+                                   ("../up.sh", [], "of above"), ("./own.sh", [], "of the checkout"),
+                                   ("./own.sh", ["--checkout", str(yard.checkout)], "of the checkout")):
+        done = yard.run("work", *OPTIONS, "--once", *options, "--", command, cwd=yard.engine.folder / "way")
+        TAP.ok(done.returncode == 0 and "succeeded" in done.stderr, f"work {' '.join(options[:1])} -- {command} is found", done.stderr)
+        lines = [event["text"] for event in yard.engine.ask("GET", "/v1/events?limit=500", None, yard.admin).json["items"] if event["kind"] == "job.line"]
+        TAP.ok(says in lines[-1:], f"and is the one {says}", lines)
+    TAP.ok(all(yard.task(task)["state"] == "done" for task in tasks), "each did a job")
+    task, = yard.plan("six")
+    done = yard.run("work", *OPTIONS, "--", "./nosuch.sh", cwd=mine)
+    TAP.ok(done.returncode == 1 and f"there is no ./nosuch.sh, neither in the checkout {yard.checkout} nor in the folder where the worker was "
+           f"started, {mine}" in done.stderr, "one that is nowhere: both places are named", done.stderr)
+    TAP.equal((yard.task(task)["state"], len(yard.events("job.returned"))), ("ready", 1), "one job was given back")
+    for words, says in (("./plain.sh", f"{mine}/plain.sh can't be executed"), ("wk.sh", "there is no command wk.sh in PATH; the one of this folder is ./wk.sh")):
+        for command in (["work", *OPTIONS], ["attach"]):
+            done = yard.run(*command, "--", words, cwd=mine, BRIGADA_TOKEN=yard.admin if command == ["attach"] else yard.worker)
+            TAP.ok(done.returncode == 2 and says.split("/")[-1] in done.stderr, f"{command[0]} -- {words} is refused", done.stderr)
+    yard.post(f"/v1/leases/{yard.engine.ask('GET', '/v1/projects', None, yard.admin).json['items'][0]['lease']['id']}/end", {"outcome": "done"})
+    done = yard.run("attach", "--", "./wk.sh", cwd=mine, BRIGADA_TOKEN=yard.admin)
+    TAP.equal((done.returncode, done.stdout), (0, "of mine\n"), "attach -- ./wk.sh is the one of this folder")
     yard.close()
 
 
@@ -465,7 +512,7 @@ def test_states():
     for name, options, says in (
             ("a state was moved into", [], "holds an engine's own folder, here"),
             ("is a link to a state", ["--state", str(deep)], "lies in an engine's own folder, "),
-            ("holds the worker's token file", ["--token-file", str(yard.checkout / "desk.token")], "holds the worker's token file, ")):
+            ("holds the worker's token file", ["--token-file", str(yard.checkout / "desk.token")], f"the checkout {yard.checkout} holds the worker's token file, ")):
         if "moved" in name:
             shutil.copytree(near / "x", yard.checkout / "here")
         elif "link" in name:
@@ -521,7 +568,7 @@ def test_care():
 def main():
     signal.alarm(WATCHDOG_S * 8)
     only = sys.argv[1:]
-    for test in (test_refusals, test_tokens, test_projects, test_given_back, test_lines, test_engine_away, test_cancel, test_stop, test_silent, test_page, test_places,
+    for test in (test_refusals, test_tokens, test_projects, test_given_back, test_program, test_lines, test_engine_away, test_cancel, test_stop, test_silent, test_page, test_places,
                  test_states, test_care):
         if not only or test.__name__ in only:
             test()

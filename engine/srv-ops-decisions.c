@@ -54,9 +54,13 @@ check_shown (SrvCall *call, const SrvPlanSet *set)
   if (shown == plan->version)
     return NULL;
   g_autofree char *detail
-      = g_strdup_printf ("Plan %" G_GINT64_FORMAT " has changed: it is at version %" G_GINT64_FORMAT
-                         ", not %" G_GINT64_FORMAT ".",
-                         plan->id, plan->version, shown);
+      = shown > plan->version
+            ? g_strdup_printf ("Plan %" G_GINT64_FORMAT " is at version %" G_GINT64_FORMAT
+                               "; there is no version %" G_GINT64_FORMAT " yet.",
+                               plan->id, plan->version, shown)
+            : g_strdup_printf ("Plan %" G_GINT64_FORMAT " has changed: it is at version "
+                               "%" G_GINT64_FORMAT ", not %" G_GINT64_FORMAT ".",
+                               plan->id, plan->version, shown);
   return srv_reply_conflict ("plan_changed", detail,
                              json_pack ("{s:I, s:s}", "version", (json_int_t) plan->version,
                                         "state", srv_plan_state_words[plan->state]));

@@ -72,9 +72,24 @@ release (SrvCall *call, Hold hold, Change *out)
   return NULL;
 }
 
-/* NULL: done, as *out says. */
+/* Nothing of it will start by itself: a hold would say something that isn't so. NULL: something may. */
 static SrvReply *
-apply (SrvCall *call, Hold hold, Change *out)
+check_not_over (const SrvPlanSet *set, const SrvTask *task)
+{
+  SrvReply *over = set ? srv_plan_check_open (set) : NULL;
+
+  if (over || !task || (task->state != SRV_TASK_DONE && task->state != SRV_TASK_CANCELLED))
+    return over;
+  const char *state = srv_task_state_words[task->state];
+  g_autofree char *detail = g_strdup_printf (
+      "Task %" G_GINT64_FORMAT " is %s: there is nothing to hold.", task->id, state);
+  return srv_reply_conflict (task->state == SRV_TASK_DONE ? "task_not_open" : "task_cancelled",
+                             detail, json_pack ("{s:s}", "state", state));
+}
+
+/* @set, @task: what is held, nullable. NULL: done, as *out says. */
+static SrvReply *
+apply (SrvCall *call, Hold hold, const SrvPlanSet *set, const SrvTask *task, Change *out)
 {
   static const SrvMember members[] = {
     { "held", SRV_MEMBER_BOOLEAN, SRV_MEMBER_REQUIRED, 0, 0, NULL },
@@ -88,6 +103,9 @@ apply (SrvCall *call, Hold hold, Change *out)
   out->was_held = *hold.held != 0;
   if (!dbr_json_get_boolean (dbr_json_get (body, "held")))
     return release (call, hold, out);
+  SrvReply *over = check_not_over (set, task);
+  if (over)
+    return over;
   place (call, hold, out);
   return NULL;
 }
@@ -118,7 +136,7 @@ srv_op_PROJECT_HOLD (SrvCall *call)
 
   if (!project)
     return refusal;
-  if ((refusal = apply (call, HOLD_OF (project), &change)))
+  if ((refusal = apply (call, HOLD_OF (project), NULL, NULL, &change)))
     return refusal;
   if (change.kind != UNCHANGED)
     {
@@ -148,7 +166,7 @@ srv_op_PLAN_HOLD (SrvCall *call)
 
   if (!set)
     return refusal;
-  if ((refusal = apply (call, HOLD_OF (set->plan), &change)))
+  if ((refusal = apply (call, HOLD_OF (set->plan), set, NULL, &change)))
     return refusal;
   if (change.kind != UNCHANGED)
     finish (call, set, change.kind == PLACED ? SRV_EVENT_PLAN_HELD : SRV_EVENT_PLAN_RELEASED, NULL);
@@ -167,7 +185,7 @@ srv_op_TASK_HOLD (SrvCall *call)
 
   if (!task)
     return refusal ? refusal : srv_reply_missing ("task", call->request->id);
-  if ((refusal = apply (call, HOLD_OF (task), &change)))
+  if ((refusal = apply (call, HOLD_OF (task), set, task, &change)))
     return refusal;
   if (change.kind != UNCHANGED)
     {

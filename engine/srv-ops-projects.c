@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-#define MAX_WORD 4096 /* bytes of one of a command's */
+#define MAX_WORD 4096       /* bytes of one of a command's */
+#define MAX_NAMED_PLANS 10u /* in one refusal */
 #define MAX_COMMAND (16 * 1024)
 #define MAX_STILL_WAITING 20u
 
@@ -380,6 +381,30 @@ changes_between (SrvCall *call, json_t *before, json_t *after, gint64 project)
   return changes;
 }
 
+/* What setting it did beside what was set: even the same value tries the foreman again. @given_back: messages. */
+static void
+note_retry (SrvCall *call,
+            const SrvProject *project,
+            gint64 given_back,
+            gboolean was_troubled,
+            json_t *notes)
+{
+  g_autoptr (SrvLease) lease = srv_lease_current (call, project->id);
+  gboolean wakes = was_troubled && project->trouble_since == 0 && !lease
+                   && srv_rules_foreman_is_coming (project);
+  g_autofree char *back
+      = given_back == 0
+            ? NULL
+            : g_strdup_printf ("%" G_GINT64_FORMAT
+                               " message%s that had been given up wait%s again.",
+                               given_back, given_back == 1 ? "" : "s", given_back == 1 ? "s" : "");
+
+  if (back)
+    json_array_append_new (notes, json_string (back));
+  if (wakes)
+    json_array_append_new (notes, json_string ("The foreman is tried again now."));
+}
+
 SrvReply *
 srv_op_PROJECT_SET (SrvCall *call)
 {
@@ -397,12 +422,15 @@ srv_op_PROJECT_SET (SrvCall *call)
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
   json_auto_t *before = srv_render_project (call, project);
+  const gint64 waited = project->n_waiting, was_troubled = project->trouble_since;
   take_members (call, project, body);
   srv_store_put (call->store, project);
   json_t *after = srv_render_project (call, project);
   json_object_set_new (after, "changes", changes_between (call, before, after, project->id));
   srv_project_still_waiting (call, project->id, after);
-  json_object_set_new (after, "notes", srv_trouble_notes (call, project));
+  json_t *notes = srv_trouble_notes (call, project);
+  note_retry (call, project, project->n_waiting - waited, was_troubled != 0, notes);
+  json_object_set_new (after, "notes", notes);
   return srv_reply_json (200, after);
 }
 
@@ -434,14 +462,12 @@ drop_messages (SrvCall *call, SrvProject *project)
   return dropped;
 }
 
-/* What would ask the user about a project that is no more: its questions, and plans with failed tasks. */
+/* What would ask the user about a project that is no more: its questions. */
 static void
 ask_no_more (SrvCall *call, SrvProject *project)
 {
   g_autoptr (GPtrArray) questions = srv_store_find (call->store, SRV_FIND_PROJECT_QUESTIONS_OPEN,
                                                     project->id, 0, NULL, G_MAXUINT);
-  g_autoptr (GPtrArray) plans = srv_store_find (call->store, SRV_FIND_PROJECT_PLANS_NEEDING,
-                                                project->id, 0, NULL, G_MAXUINT);
 
   for (guint i = 0; i < questions->len; i++)
     {
@@ -450,13 +476,49 @@ ask_no_more (SrvCall *call, SrvProject *project)
       question->answered = call->now;
       srv_store_put (call->store, question);
     }
-  for (guint i = 0; i < plans->len; i++)
-    {
-      SrvPlan *plan = g_ptr_array_index (plans, i);
-      plan->needs = 0;
-      srv_store_put (call->store, plan);
-    }
-  project->n_questions = project->n_needs = 0;
+  project->n_questions = 0;
+}
+
+/* "1 failed plan that a retry makes live again (7)"; what is first is "live plan". FALSE: there are none. */
+static gboolean
+append_plans (GString *text, GPtrArray *plans, const char *word, const char *after)
+{
+  gboolean more = plans->len > MAX_NAMED_PLANS;
+  guint n = MIN (plans->len, MAX_NAMED_PLANS);
+
+  if (n == 0)
+    return FALSE;
+  g_string_append_printf (text, "%s%s%u %s plan%s%s (", text->len > 0 ? " and " : "",
+                          more ? "more than " : "", n, word, n == 1 ? "" : "s", after);
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "%s%" G_GINT64_FORMAT, i > 0 ? ", " : "",
+                            ((const SrvPlan *) g_ptr_array_index (plans, i))->id);
+  g_string_append (text, more ? " …)" : ")");
+  return TRUE;
+}
+
+/* Plans that would be left undone. NULL: none. */
+static SrvReply *
+check_plans (SrvCall *call, const SrvProject *project)
+{
+  g_autofree char *failed_state = g_strdup_printf ("%d", SRV_PLAN_FAILED);
+  g_autoptr (GPtrArray) live = srv_store_find (call->store, SRV_FIND_PROJECT_PLANS_LIVE,
+                                               project->id, SRV_NO_ID, NULL, MAX_NAMED_PLANS + 1);
+  g_autoptr (GPtrArray) failed
+      = srv_store_find (call->store, SRV_FIND_PROJECT_PLANS_IN_STATE, project->id, SRV_NO_ID,
+                        failed_state, MAX_NAMED_PLANS + 1);
+  g_autoptr (GString) which = g_string_new (NULL);
+  gboolean any = append_plans (which, live, "live", "");
+
+  any |= append_plans (which, failed, "failed",
+                       failed->len == 1 ? " that a retry makes live again"
+                                        : " that retries make live again");
+  if (!any)
+    return NULL;
+  g_autofree char *detail
+      = g_strdup_printf ("The project has %s, and can't be removed while it has.", which->str);
+  return srv_reply_conflict ("project_busy", detail,
+                             json_pack ("{s:I}", "live_plans", (json_int_t) project->n_live));
 }
 
 SrvReply *
@@ -470,14 +532,8 @@ srv_op_PROJECT_REMOVE (SrvCall *call)
   srv_call_check (call, call->request->body, "", NULL, 0);
   if (srv_call_is_bad (call))
     return srv_call_refuse (call);
-  if (project->n_live > 0)
-    {
-      g_autofree char *detail = g_strdup_printf ("The project has %" G_GINT64_FORMAT
-                                                 " live plan%s, and can't be removed while it has.",
-                                                 project->n_live, project->n_live == 1 ? "" : "s");
-      return srv_reply_conflict ("project_busy", detail,
-                                 json_pack ("{s:I}", "live_plans", (json_int_t) project->n_live));
-    }
+  if ((refusal = check_plans (call, project)))
+    return refusal;
   g_autoptr (SrvLease) lease
       = srv_store_find_one (call->store, SRV_FIND_LEASE_LIVE, project->id, 0, NULL);
   if (lease)

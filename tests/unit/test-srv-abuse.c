@@ -346,6 +346,8 @@ test_removed (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&shop->foreman, PLAN_CREATE, NULL, ONE), ==, 201);
   const char *plan = ID ("id"), *task = ID ("tasks.0.id");
   finish (f, "failed");
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, "p:~", NULL), ==, 409);
+  g_assert_cmpuint (CALL (&f->admin, TASK_CANCEL, task, NULL), ==, 200);
   g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, "p:~", NULL), ==, 200);
   for (SrvOperation op = 0; op < SRV_N_OPERATIONS; op++)
     {

@@ -137,7 +137,7 @@ op_decide (Model *model, gboolean approves)
 
   if (!plan)
     return;
-  guint shown = plan->version - (pick (model, 4) == 0);
+  guint shown = plan->version - (pick (model, 4) == 0) + (pick (model, 8) == 0);
   gboolean stops = approves && pick (model, 6) == 0;
   g_autoptr (GString) body = g_string_new (NULL);
   g_string_printf (body, "{\"version\": %u", MAX (shown, 1));
@@ -154,7 +154,8 @@ op_decide (Model *model, gboolean approves)
     }
   if (MAX (shown, 1) != plan->version)
     {
-      srv_fixture_assert_problem (f, 409, "plan_changed", "has changed");
+      srv_fixture_assert_problem (f, 409, "plan_changed",
+                                  shown > plan->version ? "yet." : "has changed");
       return;
     }
   g_assert_cmpuint (status, ==, 200);
@@ -541,7 +542,12 @@ op_hold (Model *model)
       held = &task->held;
       CALL (&f->client, TASK_HOLD, srv_fixture_id (task->id), body);
     }
-  g_assert_cmpuint (f->status, ==, 200);
+  gboolean is_over = what > 0 && plan->state != SRV_PLAN_AWAITING_APPROVAL
+                     && plan->state != SRV_PLAN_ACTIVE && plan->state != SRV_PLAN_FAILED;
+  is_over |= what == 2 && (task->state == SRV_TASK_DONE || task->state == SRV_TASK_CANCELLED);
+  g_assert_cmpuint (f->status, ==, place && is_over ? 409 : 200);
+  if (place && is_over)
+    return;
   if (what > 0 && (place || *held))
     plan->version++;
   *held = place;
@@ -630,11 +636,13 @@ remove_project (Model *model)
 
   for (guint p = 0; p < model->n_plans; p++)
     for (guint i = 0; i < model->plans[p].n_tasks; i++)
-      if (model->plans[p].state <= SRV_PLAN_ACTIVE && pick (model, 8)
-          && model->plans[p].tasks[i].state != SRV_TASK_FAILED)
+      if ((model->plans[p].state <= SRV_PLAN_ACTIVE || model->plans[p].state == SRV_PLAN_FAILED)
+          && pick (model, 8))
         CALL (&f->admin, TASK_CANCEL, srv_fixture_id (model->plans[p].tasks[i].id), NULL);
   CALL (&f->client, PROJECT_GET, "p:~", NULL);
   gint64 live = srv_fixture_int (f, "live_plans");
+  CALL (&f->client, PLAN_LIST, NULL, NULL, "state=failed");
+  live += (gint64) json_array_size (srv_fixture_get (f, "items"));
   g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, "p:~", NULL), ==, live ? 409 : 200);
   for (guint p = 0; !live && p < model->n_plans; p++)
     {

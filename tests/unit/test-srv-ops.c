@@ -394,7 +394,7 @@ test_remove (Shop *shop, gconstpointer data)
   g_assert_cmpuint (CALL (&f->admin, MESSAGE_ANSWER, message, "{\"text\": \"late\"}"), ==, 409);
 }
 
-/* A failed plan does not keep its project; then nothing of it starts again. */
+/* A failed plan that a retry would revive keeps its project; once it is cancelled nothing of it starts again. */
 static void
 test_removed_plan (Shop *shop, gconstpointer data)
 {
@@ -410,10 +410,25 @@ test_removed_plan (Shop *shop, gconstpointer data)
   const char *job = ID ("job.id"), *task = ID ("task.id");
   g_assert_cmpuint (
       CALL (&f->worker, JOB_FINISH, job, "{\"sequence\": 1, \"outcome\": \"failed\"}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, "p:~", NULL), ==, 409);
+  g_autofree char *names = g_strdup_printf ("The project has 1 failed plan that a retry makes live "
+                                            "again (%s), and can't be removed while it has.",
+                                            plan);
+  PROBLEM (409, "project_busy", names);
+  g_assert_cmpuint (CALL (&f->admin, TASK_CANCEL, task, "{\"dependents\": true}"), ==, 200);
+  /* Nothing is left that a hold would hold; one that is there may go. */
+  g_assert_cmpuint (CALL (&f->client, TASK_HOLD, task, "{\"held\": true}"), ==, 409);
+  g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{\"held\": true}"), ==, 409);
+  PROBLEM (409, "plan_over", "is cancelled");
+  g_assert_cmpuint (CALL (&f->client, PLAN_HOLD, plan, "{\"held\": false}"), ==, 200);
+  g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "plans")), ==, 1);
   g_assert_cmpuint (CALL (&f->admin, PROJECT_REMOVE, "p:~", NULL), ==, 200);
   g_assert_cmpint (INT ("needs_user"), ==, 0);
   g_assert_cmpuint (CALL (&f->client, STATUS, NULL, NULL), ==, 200);
   g_assert_cmpuint (json_array_size (srv_fixture_get (f, "needs_you")), ==, 0);
+  /* Finished, but of no project that there is. */
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "plans")), ==, 0);
   g_assert_cmpuint (CALL (&f->admin, TASK_RETRY, task, NULL), ==, 409);
   PROBLEM (409, "project_removed", "its project was removed");
   g_assert_cmpuint (CALL (&f->admin, TASK_ADD, plan, "{\"title\": \"B\", \"brief\": \"b\"}"), ==,

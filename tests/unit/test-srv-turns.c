@@ -299,7 +299,8 @@ test_set_right (Shop *shop, gconstpointer data)
   g_assert_cmpint (INT ("foreman_trouble.failures"), ==, 2);
   g_assert_cmpuint (CALL (&f->admin, PROJECT_SET, "p:~", "{\"checkout\": \"/srv/shop\"}"), ==, 200);
   g_assert_true (json_is_null (srv_fixture_get (f, "foreman_trouble")));
-  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "notes")), ==, 0);
+  g_assert_cmpuint (json_array_size (srv_fixture_get (f, "notes")), ==, 1);
+  g_assert_cmpstr (TEXT ("notes.0"), ==, "The foreman is tried again now.");
   end_turn (shop, NULL);
 }
 
@@ -373,6 +374,8 @@ test_crashes (Shop *shop, gconstpointer data)
   g_assert_cmpstr (TEXT ("foreman_command.model"), ==, "large");
   g_assert_cmpint (INT ("waiting_messages"), ==, 2);
   g_assert_cmpint (INT ("needs_user"), ==, 0);
+  g_assert_cmpstr (TEXT ("notes.0"), ==, "2 messages that had been given up wait again.");
+  g_assert_cmpstr (TEXT ("notes.1"), ==, "The foreman is tried again now.");
   end_turn (shop, "{\"outcome\": \"timed_out\", \"reason\": \"reached its time limit.\"}");
   g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
   g_assert_cmpstr (TEXT ("foreman_trouble.reason"), ==, "the last turn reached its time limit");

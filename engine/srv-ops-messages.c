@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define SAME_FOR_US (24 * G_TIME_SPAN_HOUR)
+#define MAX_ID_DIGITS 18u
 #define SAME_AHEAD_US G_TIME_SPAN_MINUTE /* clocks are set back a little all the time */
 
 static const SrvMember text_members[]
@@ -101,6 +102,73 @@ pass_over (SrvCall *call, SrvProject *project)
     }
 }
 
+/* ------------------------------------------- questions that a message answers */
+#define MAX_ANSWERED 10u /* by one message */
+
+/* The caller writes @project. */
+static void
+take_answer (SrvCall *call, SrvProject *project, SrvQuestion *question, const char *text)
+{
+  question->state = SRV_QUESTION_ANSWERED;
+  question->answer = g_strdup (text);
+  question->answered = call->now;
+  project->n_questions--;
+  srv_store_put (call->store, question);
+  srv_call_event (call, SRV_EVENT_QUESTION_ANSWERED, SRV_ABOUT_PROJECT (project->id), question->id,
+                  text);
+}
+
+/* The number of the next "question 241" or "question #241" from *at on, which is moved on; 0: none. */
+static gint64
+next_named (const char *text, const char **at)
+{
+  static const char word[] = "question";
+  const gsize length = strlen (word);
+
+  for (const char *p = *at; *p; p++)
+    {
+      gboolean begins = p == text || !(g_ascii_isalnum (p[-1]) || p[-1] == '_');
+      if (!begins || g_ascii_strncasecmp (p, word, length) != 0)
+        continue;
+      const char *digits = p + length + strspn (p + length, " \t\n");
+      if (digits == p + length)
+        continue;
+      digits += *digits == '#';
+      gsize n = strspn (digits, "0123456789");
+      *at = digits + n;
+      if (n > 0 && n <= MAX_ID_DIGITS && !g_ascii_isalpha (digits[n]) && digits[n] != '_')
+        return g_ascii_strtoll (digits, NULL, 10);
+    }
+  return 0;
+}
+
+/* Open questions of the project that the message names are answered by it. Their ids, "241, 243"; NULL: none.
+ * (transfer full) */
+static char *
+answer_named (SrvCall *call, SrvProject *project, const SrvMessage *message)
+{
+  const char *at = message->text;
+  g_autoptr (GString) ids = g_string_new (NULL);
+  gint64 id;
+
+  for (guint n = 0;
+       n < MAX_ANSWERED && project->n_questions > 0 && (id = next_named (message->text, &at)) != 0;
+       n++)
+    {
+      g_autoptr (SrvQuestion) question = srv_store_get (call->store, SRV_RECORD_QUESTION, id);
+      if (!question || question->project != project->id || question->state != SRV_QUESTION_OPEN)
+        continue;
+      take_answer (call, project, question, message->text);
+      g_string_append_printf (ids, "%s%" G_GINT64_FORMAT, ids->len > 0 ? ", " : "", id);
+      g_autofree char *told = g_strdup_printf ("The user's message %" G_GINT64_FORMAT
+                                               " answers question %" G_GINT64_FORMAT " (\"%s\").",
+                                               message->id, id, question->text);
+      srv_record_free (srv_message_send (call, project, SRV_AUTHOR_ENGINE, told));
+    }
+  return ids->len > 0 ? g_string_free (g_steal_pointer (&ids), FALSE) : NULL;
+}
+
+/* ------------------------------------------------------------ the user's message */
 /* The user's same text within a day. */
 static SrvMessage *
 find_same (SrvCall *call, gint64 project, const char *text)
@@ -177,8 +245,18 @@ srv_op_MESSAGE_ADD (SrvCall *call)
   pass_over (call, project);
   g_autoptr (SrvMessage) message = srv_message_send (call, project, SRV_AUTHOR_USER, text);
   look_for_turn (call, project);
+  g_autofree char *answered = answer_named (call, project, message);
   srv_store_put (call->store, project);
-  return srv_reply_json (201, render_sent (call, project, message, FALSE));
+  json_t *body = render_sent (call, project, message, FALSE);
+  if (answered)
+    {
+      g_autofree char *line
+          = g_strdup_printf ("%s It answers question%s %s.",
+                             json_string_value (json_object_get (body, "outcome_text")),
+                             strchr (answered, ',') ? "s" : "", answered);
+      json_object_set_new (body, "outcome_text", json_string (line));
+    }
+  return srv_reply_json (201, body);
 }
 
 SrvReply *
@@ -313,13 +391,7 @@ srv_op_QUESTION_ANSWER (SrvCall *call)
       return srv_reply_conflict ("question_answered", detail,
                                  answer_given (question->answer, question->answered));
     }
-  question->state = SRV_QUESTION_ANSWERED;
-  question->answer = g_strdup (text);
-  question->answered = call->now;
-  project->n_questions--;
-  srv_store_put (call->store, question);
-  srv_call_event (call, SRV_EVENT_QUESTION_ANSWERED, SRV_ABOUT_PROJECT (project->id), question->id,
-                  text);
+  take_answer (call, project, question, text);
   g_autofree char *said
       = g_strdup_printf ("The user answered question %" G_GINT64_FORMAT " (\"%s\"): %s",
                          question->id, question->text, text);

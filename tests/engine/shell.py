@@ -195,7 +195,7 @@ def decisions(shell, foreman):
                "drawbridge engine work -- COMMAND", "drawbridge engine token new worker NAME")
     shell.type("decided already", f"approve {number} {version + 1}", 1, "Nothing was changed", f"drawbridge engine plan {number}")
     shell.type("decided already", f"reject {number} {version + 1}", 1, "Nothing was changed", f"drawbridge engine cancel plan={number}")
-    shell.type("live plans", "project remove app", 1, "has 1 live plan, and can't be removed while it has", "drawbridge engine reject PLAN VERSION", "drawbridge engine cancel plan=PLAN")
+    shell.type("live plans", "project remove app", 1, "has 1 live plan (", "), and can't be removed while it has", "drawbridge engine reject PLAN VERSION", "drawbridge engine cancel plan=PLAN")
     docs = shell.ask("POST", "/plans", {"repo_url": "https://example.org/me/docs", "title": "Big", "tasks": [task(name) for name in "abcd"]})
     shell.type("several reasons", f"approve {docs['id']} 1 and_stop_asking=true", 1, "Nothing was approved", "too_many_tasks",
                f"drawbridge engine approve {docs['id']} 1 and_stop_asking=true reasons=REASON (several of them: 'reasons=[\"approval_required\",\"too_many_tasks\",\"protected_path\"]'")

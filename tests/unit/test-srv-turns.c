@@ -627,6 +627,68 @@ test_stopped (Shop *shop, gconstpointer data)
   PROBLEM (422, "invalid", "stopped is for the engine alone to give");
 }
 
+/* A message that names an open question answers it, and says so. */
+static void
+test_answers_by_name (Shop *shop, gconstpointer data)
+{
+  static const char *const not_named[]
+      = { "#%s",          "%s",           "Question%s",  "subquestion %s",
+          "question %sa", "question %s0", "question -%s" };
+  SrvFixture *f = &shop->base;
+
+  (void) data;
+  g_assert_cmpuint (CALL (&f->admin, PROJECT_ADD, NULL, PROJECT), ==, 201);
+  g_assert_cmpuint (CALL (&f->admin, LEASE_TAKE, "p:~", "{\"holder\": \"me\"}"), ==, 201);
+  SrvActor foreman = srv_fixture_foreman (f);
+  const char *ids[3];
+  for (guint i = 0; i < 3; i++)
+    {
+      g_assert_cmpuint (CALL (&foreman, QUESTION_ADD, "p:~", "{\"text\": \"Which one?\"}"), ==,
+                        201);
+      ids[i] = ID ("id");
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (not_named); i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (not_named[i], "%s", 2);
+      g_autofree char *text = g_strconcat (parts[0], ids[0], parts[1], NULL);
+      say (shop, text, "leased");
+      g_assert_null (strstr (TEXT ("outcome_text"), "answers"));
+    }
+  g_assert_cmpuint (CALL (&f->client, PROJECT_GET, "p:~", NULL), ==, 200);
+  g_assert_cmpint (INT ("needs_user"), ==, 3);
+  g_autofree char *first = g_strdup_printf ("QUESTION %s: the blue one", ids[0]);
+  g_autofree char *says = g_strdup_printf (" It answers question %s.", ids[0]);
+  say (shop, first, "leased");
+  HAS ("outcome_text", says);
+  gint64 message = INT ("id");
+  g_assert_cmpuint (CALL (&f->client, TIMELINE, NULL, NULL, "limit=2"), ==, 200);
+  g_assert_cmpstr (TEXT ("items.0.kind"), ==, "question.answered");
+  g_assert_cmpstr (TEXT ("items.0.text"), ==, first);
+  g_autofree char *told = g_strdup_printf ("The user's message %" G_GINT64_FORMAT
+                                           " answers question %s (\"Which one?\").",
+                                           message, ids[0]);
+  g_assert_cmpstr (TEXT ("items.1.text"), ==, told);
+  /* One that is answered isn't again; several are at once. */
+  g_autofree char *rest
+      = g_strdup_printf ("question %s and question #%s, question %s: yes", ids[0], ids[1], ids[2]);
+  g_autofree char *both = g_strdup_printf (" It answers questions %s, %s.", ids[1], ids[2]);
+  say (shop, rest, "leased");
+  HAS ("outcome_text", both);
+  srv_fixture_assert_needs (f);
+  g_assert_cmpint (INT ("projects.0.needs_user"), ==, 0);
+  g_assert_cmpuint (CALL (&f->client, QUESTION_ANSWER, ids[0], "{\"text\": \"no\"}"), ==, 409);
+  PROBLEM (409, "question_answered", "is answered already");
+  /* Another project's is none of this one. */
+  g_assert_cmpuint (CALL (&foreman, QUESTION_ADD, "p:~", "{\"text\": \"And now?\"}"), ==, 201);
+  g_autofree char *other = g_strdup_printf ("{\"text\": \"question %s: no\"}", ID ("id"));
+  g_assert_cmpuint (
+      CALL (&f->admin, PROJECT_ADD, NULL, "{\"repo_url\": \"https://git.example.org/a/b\"}"), ==,
+      201);
+  g_autofree char *target = g_strdup_printf ("p:%" G_GINT64_FORMAT, INT ("id"));
+  g_assert_cmpuint (CALL (&f->client, MESSAGE_ADD, target, other), ==, 201);
+  g_assert_null (strstr (TEXT ("outcome_text"), "answers"));
+}
+
 #define TEST(name) g_test_add ("/srv-turns/" #name, Shop, NULL, set_up, test_##name, tear_down)
 
 #define MANY 500 /* messages that one lease is given at most */
@@ -686,6 +748,7 @@ main (int argc, char **argv)
   TEST (pause_is_bounded);
   TEST (unanswered);
   TEST (engines_message);
+  TEST (answers_by_name);
   TEST (stopped);
   TEST (many_unanswered);
   TEST (review_is_left);

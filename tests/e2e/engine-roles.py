@@ -201,6 +201,15 @@ def change(foreman, plan_id):
     return extra
 
 
+def answer(foreman, client, coordinator):
+    """In a chat a question is answered as the status says."""
+    asked = number(r"Question (\d+)", foreman("asks the user again", "ask_user", {"text": "Which wood?"}, "is put to the user"))
+    told = re.search(r'to answer it: ask_foreman with "([^"]*)"', coordinator("is told how", "status", {"repo_url": SHOP}, f"question {asked} of shop"))
+    client("answers as it is told", "ask_foreman", {"repo_url": SHOP, "text": (told.group(1) if told else "") + "oak"}, f"answers question {asked}")
+    coordinator("nothing is open", "status", {"repo_url": SHOP}, f"!question {asked} of shop")
+    foreman("reads it", "messages", {}, f"answers question {asked}")
+
+
 def refuse(world, coordinator, foreman, tokens, plan_id, lease, text):
     version = number(rf"plan {plan_id} version (\d+)", text)
     coordinator("rejects what is new", "plan_reject", {"plan": plan_id, "version": version, "reason": "too much"}, f"Rejected the new and changed tasks of plan {plan_id}",
@@ -243,6 +252,7 @@ def main():
             approve(world, client, coordinator, plan_id, question)
             work(world, tokens["worker"], client, foreman, plan_id, task)
             change(foreman, plan_id)
+            answer(foreman, client, coordinator)
             text = coordinator("sees what waits now", "status", {"repo_url": SHOP}, "new or changed tasks of it await approval")
             refuse(world, coordinator, foreman, tokens, plan_id, lease, text)
         finally:

@@ -339,6 +339,9 @@ def test_deaf_foreman():
     shop.engine.start()
     wait_until(lambda: processes_with(mark), "the turn after the restart")
     TAP.ok(before and not set(before) & set(shop.leftovers()), "the restarted engine deleted what was left", before)
+    log = shop.engine.log_text().splitlines()
+    TAP.ok("drawbridge-engine: cleaned up after 1 turn of an earlier run" in log and all(line.startswith("drawbridge-engine: ") for line in log),
+           "and its log says so, as plain as all that it says", log)
     shop.seen, shop.events = 0, []
     texts = [e["text"] for e in shop.get("/v1/timeline?limit=500")["items"] if e["kind"] == "lease.ended"]
     TAP.ok(any("ended with the engine that started it" in text for text in texts), "history says why the turn ended", texts)

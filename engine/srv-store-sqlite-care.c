@@ -43,6 +43,18 @@ srv_sqlite_open_to_read (const char *file, sqlite3 **out_db, const char *vfs)
                           vfs);
 }
 
+gboolean
+srv_sqlite_cannot (const char *what, const char *file, sqlite3 *db, int rc, GError **error)
+{
+  int number = db ? sqlite3_system_errno (db) : 0;
+
+  g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't %s %s: %s", what, file,
+               rc == SQLITE_CANTOPEN && number != 0 ? g_strerror (number)
+               : db                                 ? sqlite3_errmsg (db)
+                                                    : sqlite3_errstr (rc));
+  return FALSE;
+}
+
 static gboolean
 copy_pages (sqlite3 *from, sqlite3 *to, GError **error)
 {
@@ -103,10 +115,7 @@ srv_store_backup (SrvStore *self, const char *to, gboolean may_replace, GError *
     }
   g_unlink (part);
   int rc = sqlite3_open_v2 (part, &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-  gboolean ok = rc == SQLITE_OK;
-  if (!ok)
-    g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't write %s: %s", part,
-                 target ? sqlite3_errmsg (target) : sqlite3_errstr (rc));
+  gboolean ok = rc == SQLITE_OK || srv_sqlite_cannot ("write", part, target, rc, error);
   g_chmod (part, 0600);
   ok = ok && copy_pages (self->db, target, error)
        && srv_sqlite_exec (target, "PRAGMA journal_mode = DELETE", error);
@@ -202,11 +211,8 @@ srv_store_check (const char *file, GString *findings, GError **error)
 {
   sqlite3 *db = NULL;
   int rc = srv_sqlite_open_to_read (file, &db, NULL);
-  gboolean ok = rc == SQLITE_OK;
+  gboolean ok = rc == SQLITE_OK || srv_sqlite_cannot ("open", file, db, rc, error);
 
-  if (!ok)
-    g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't open %s: %s", file,
-                 db ? sqlite3_errmsg (db) : sqlite3_errstr (rc));
   sqlite3_busy_timeout (db, 5000);
   ok = ok && srv_sqlite_check_identity (db, error);
   /* One snapshot for all that is asked. */
@@ -229,11 +235,8 @@ srv_store_count (const char *file, SrvStoreCounts *out, GError **error)
 {
   sqlite3 *db = NULL;
   int rc = srv_sqlite_open_to_read (file, &db, NULL);
-  gboolean ok = rc == SQLITE_OK;
+  gboolean ok = rc == SQLITE_OK || srv_sqlite_cannot ("open", file, db, rc, error);
 
-  if (!ok)
-    g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't open %s: %s", file,
-                 db ? sqlite3_errmsg (db) : sqlite3_errstr (rc));
   sqlite3_busy_timeout (db, 5000);
   ok = ok && srv_sqlite_check_identity (db, error);
   if (ok)

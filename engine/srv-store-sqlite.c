@@ -473,8 +473,7 @@ srv_store_open (const char *file, gboolean is_writer, gboolean synchronous, GErr
                      : srv_sqlite_open_to_read (file, &self->db, srv_store_vfs ());
   if (rc != SQLITE_OK)
     {
-      g_set_error (error, SRV_ENGINE_ERROR, SRV_ENGINE_ERROR_STORE, "can't open %s: %s", file,
-                   self->db ? sqlite3_errmsg (self->db) : sqlite3_errstr (rc));
+      srv_sqlite_cannot ("open", file, self->db, rc, error);
       return NULL;
     }
   if (!configure (self, is_writer, synchronous, error))

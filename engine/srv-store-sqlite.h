@@ -62,6 +62,10 @@ srv_sqlite_migrate (sqlite3 *db, GError **error);
 /* Ours and not of a newer program, and nothing in it that runs: no view, trigger or virtual table. */
 gboolean
 srv_sqlite_check_identity (sqlite3 *db, GError **error);
+/* Why a file can't be opened, as the system says it: SQLite's own words are "unable to open database file". Always FALSE.
+ * @what: a verb; @db: (nullable): what sqlite3_open_v2() gave with @rc. Error: SRV_ENGINE_ERROR_STORE. */
+gboolean
+srv_sqlite_cannot (const char *what, const char *file, sqlite3 *db, int rc, GError **error);
 /* Opens a store that is not to be written to; also on a read-only disk, when no log is left to be read. As sqlite3_open_v2(). */
 int
 srv_sqlite_open_to_read (const char *file, sqlite3 **out_db, const char *vfs);

@@ -456,6 +456,13 @@ def sockets():
                 f'drawbridge-engine {words[0]}: there is no state file {nothing}: "drawbridge engine serve" makes it'),
                 f"{words[0]} of {nothing.replace(str(engine.folder), '')}: nothing is there", done.stderr)
     tap.ok(not os.path.exists(engine.state + ".not") and not os.path.exists(shared), "and none is made")
+    (engine.folder / "is-folder" / "copy.part").mkdir(parents=True, mode=0o700)
+    for words, says in ((["check", "--state", str(engine.folder / "is-folder" / "copy.part")], "Is a directory"),
+                        (["backup", "--state", str(engine.folder / "is-folder" / "copy.part"), copy + ".2"], "Is a directory"),
+                        (["backup", "--state", engine.state, "/nowhere/copy.db"], "can't write /nowhere/copy.db.part: No such file or directory"),
+                        (["backup", "--state", engine.state, str(engine.folder / "is-folder" / "copy")], "Is a directory")):
+        done = run(*words)
+        tap.ok(done.returncode == 1 and says in done.stderr and "database" not in done.stderr, f"{words[0]} says why: {says[-20:]}", done.stderr)
     admin = engine.admin()
     engine.stop(kill=True)
     tap.ok(os.path.exists(engine.socket), "killed, it leaves its socket")

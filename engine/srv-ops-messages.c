@@ -136,8 +136,9 @@ next_named (const char *text, const char **at)
       digits += *digits == '#';
       gsize n = strspn (digits, "0123456789");
       *at = digits + n;
-      if (n > 0 && n <= MAX_ID_DIGITS && !g_ascii_isalpha (digits[n]) && digits[n] != '_')
-        return g_ascii_strtoll (digits, NULL, 10);
+      gint64 id = n <= MAX_ID_DIGITS ? g_ascii_strtoll (digits, NULL, 10) : 0;
+      if (n > 0 && id > 0 && !g_ascii_isalpha (digits[n]) && digits[n] != '_')
+        return id;
     }
   return 0;
 }

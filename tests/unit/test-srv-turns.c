@@ -669,8 +669,8 @@ test_answers_by_name (Shop *shop, gconstpointer data)
                                            message, ids[0]);
   g_assert_cmpstr (TEXT ("items.1.text"), ==, told);
   /* One that is answered isn't again; several are at once. */
-  g_autofree char *rest
-      = g_strdup_printf ("question %s and question #%s, question %s: yes", ids[0], ids[1], ids[2]);
+  g_autofree char *rest = g_strdup_printf (
+      "question 0, question %s and question #%s, question %s: yes", ids[0], ids[1], ids[2]);
   g_autofree char *both = g_strdup_printf (" It answers questions %s, %s.", ids[1], ids[2]);
   say (shop, rest, "leased");
   HAS ("outcome_text", both);

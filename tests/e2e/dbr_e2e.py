@@ -131,7 +131,7 @@ class Airflow:
         if body is not None:
             data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
-        with self.opener.open(request, data, timeout=60) as reply:
+        with self.opener.open(request, data, timeout=300) as reply:
             text = reply.read()
         return json.loads(text) if text else None
 

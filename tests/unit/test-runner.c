@@ -177,8 +177,7 @@ test_engine_ends (Shop *shop, gconstpointer data G_GNUC_UNUSED)
   while (!g_file_test (mark, G_FILE_TEST_EXISTS))
     g_main_context_iteration (NULL, FALSE);
   g_clear_pointer (&shop->runner, srv_runner_free);
-  assert_has (find_event (shop, "lease.ended"),
-              "The foreman's turn was stopped: the engine ends.");
+  assert_has (find_event (shop, "lease.ended"), "The foreman's turn was stopped: the engine ends.");
   /* That was no fault of its own. */
   g_assert_cmpuint (CALL (&f->admin, STATUS, NULL, NULL), ==, 200);
   g_assert_true (json_is_null (srv_fixture_get (f, "projects.0.foreman_trouble")));

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import foreman  # noqa: E402
-from engine_http import BUILD, Engine  # noqa: E402
+from engine_http import BUILD, Engine, can_confine  # noqa: E402
 
 BRIDGE = str(pathlib.Path(BUILD).resolve() / "drawbridge")
 PROGRAM = str(pathlib.Path(BUILD).resolve() / "drawbridge-engine")
@@ -37,9 +37,7 @@ def wants(text, what, *words):
 
 
 def options():
-    bwrap = shutil.which("bwrap")
-    if bwrap and subprocess.run([bwrap, "--ro-bind", "/", "/", "--proc", "/proc", "--unshare-pid", "true"], check=False,
-                                stderr=subprocess.DEVNULL).returncode == 0:
+    if can_confine():
         return []
     print("(bubblewrap doesn't work here: commands are started without it)")
     return ["--unconfined"]

@@ -18,6 +18,14 @@ PROGRAM = os.environ.get("DBR_ENGINE", os.path.join(BUILD, "drawbridge-engine"))
 WATCHDOG_S = 60
 
 
+def can_confine():
+    """Whether bubblewrap works here; else commands are started only with --unconfined."""
+    bwrap = shutil.which("bwrap")
+    return bwrap is not None and subprocess.run(
+        [bwrap, "--ro-bind", "/", "/", "--proc", "/proc", "--unshare-pid", "true"], check=False,
+        stderr=subprocess.DEVNULL).returncode == 0
+
+
 class Connection(http.client.HTTPConnection):
     """HTTP over a unix socket."""
 

@@ -16,19 +16,10 @@ import uuid
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import spy  # noqa: E402
-from engine_http import BUILD, PROGRAM, WATCHDOG_S, Engine, Tap  # noqa: E402
+from engine_http import BUILD, PROGRAM, WATCHDOG_S, Engine, Tap, can_confine  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 TAP = Tap()
-
-
-def can_confine():
-    bwrap = shutil.which("bwrap")
-    return bwrap is not None and subprocess.run(
-        [bwrap, "--ro-bind", "/", "/", "--proc", "/proc", "--unshare-pid", "true"], check=False,
-        stderr=subprocess.DEVNULL).returncode == 0
-
-
 CONFINED = can_confine()
 OPTIONS = [] if CONFINED else ["--unconfined"]
 

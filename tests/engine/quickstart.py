@@ -12,16 +12,10 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from engine_http import BUILD, WATCHDOG_S, Answer, Connection, Tap  # noqa: E402
+from engine_http import BUILD, WATCHDOG_S, Answer, Connection, Tap, can_confine  # noqa: E402
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 TAP = Tap()
-
-
-def can_confine():
-    bwrap = shutil.which("bwrap")
-    return bwrap is not None and subprocess.run([bwrap, "--ro-bind", "/", "/", "--proc", "/proc", "--unshare-pid", "true"], check=False,
-                                                stderr=subprocess.DEVNULL).returncode == 0
 
 
 def steps():
